@@ -1,0 +1,48 @@
+# make book   build the site            make test   lint, types, tests, notebooks, browser checks
+# make serve  open it on localhost      make bench  timings
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+FRESH ?= $(if $(CI),1)
+SOURCES := lib tests tools book/_ext
+
+.PHONY: setup book serve test check notebooks picture bench clean
+.DEFAULT_GOAL := book
+
+setup: $(READY)
+
+$(READY): requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Python 3.11 or newer is needed (make PYTHON=python3.11 ...)"'
+	@$(PYTHON) -m venv $(VENV) || { echo "No venv module: on Debian, apt install python3-venv; then run make again."; exit 1; }
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(READY)
+
+book: $(READY)
+	$(BIN)/python tools/build.py $(if $(FRESH),--fresh)
+
+serve: book
+	@echo "http://localhost:8000/ (Ctrl-C stops)"
+	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000
+
+notebooks: $(READY)
+	$(BIN)/python tools/notebooks.py
+
+picture: book
+	$(BIN)/python tools/picture.py
+
+check: $(READY)
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/mypy
+	$(BIN)/codespell README.md book lib tests tools
+
+test: check
+	FRESH=$(FRESH) $(BIN)/python -m pytest
+
+bench: $(READY)
+	@for file in tests/bench_*.py; do echo "== $$file"; OMP_NUM_THREADS=1 $(BIN)/python $$file || exit 1; done
+
+clean:
+	rm -rf _build

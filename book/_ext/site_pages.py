@@ -1,0 +1,105 @@
+"""What the site needs beyond the theme: everything from its own files, launch and download buttons, slider scripts."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import execute  # noqa: E402
+import repository  # noqa: E402
+
+# The parts of MathJax that a page can ask for: the bundle, its fonts, the accessibility menu and its speech rules.
+MATHJAX_PARTS = ("tex-chtml.js", "output/chtml/fonts", "a11y", "sre", "input/tex/extensions")
+
+
+def _configure(app: Sphinx, config: Config) -> None:
+    config.nb_execution_cache_path = str(execute.cache_folder() / "cache")
+    config.mathjax_path = "mathjax/tex-chtml.js"
+    # Every icon the site uses comes with the theme, so the design extension need not fetch its own.
+    address = repository.address(ROOT)
+    if address:
+        config.html_theme_options |= {"repository_url": address, "use_repository_button": True}
+
+
+def _copy_mathjax(app: Sphinx) -> None:
+    if app.builder.format != "html":
+        return
+    spec = importlib.util.find_spec("sphinx-mathjax-offline")
+    if spec is None or spec.origin is None:
+        raise RuntimeError("MathJax is missing: pip install sphinx-mathjax-offline (pinned in requirements.txt).")
+    source, target = Path(spec.origin).parent / "static" / "mathjax", Path(app.outdir) / "_static" / "mathjax"
+    for part in MATHJAX_PARTS:
+        place = target / part
+        if place.exists():
+            continue
+        place.parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if (source / part).is_dir() else shutil.copy2)(source / part, place)
+
+
+def _is_chapter(pagename: str) -> bool:
+    return (ROOT / "notebooks" / f"{Path(pagename).name}.ipynb").is_file() and pagename.startswith("book/")
+
+
+def _buttons(app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Add what the theme cannot know: the generated notebook, to download and, with an address, to open in Colab."""
+    if not _is_chapter(pagename) or "header_buttons" not in context:
+        return
+    name = Path(pagename).name
+    for group in context["header_buttons"]:
+        if group.get("label") == "download-buttons":
+            group["buttons"].insert(
+                0,
+                {
+                    "type": "link",
+                    "url": context["pathto"](f"notebooks/{name}.ipynb", 1),
+                    "text": ".ipynb",
+                    "icon": "fas fa-code",
+                    "tooltip": "Download the notebook",
+                    "label": "download-notebook-button",
+                },
+            )
+    address = repository.address(ROOT)
+    if address.startswith("https://github.com/"):
+        place = address.removeprefix("https://github.com/")
+        context["header_buttons"].insert(
+            0,
+            {
+                "type": "link",
+                "url": f"https://colab.research.google.com/github/{place}/blob/main/notebooks/{name}.ipynb",
+                "text": "Open in Colab",
+                "icon": "fas fa-rocket",
+                "tooltip": "Open this chapter in Colab",
+                "label": "launch-colab-button",
+            },
+        )
+
+
+def _scripts(app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Load the slider script only on pages that have a slider figure."""
+    if 'class="lr-slider"' in context.get("body", ""):
+        app.add_js_file("slider.js", type="module")
+
+
+def _finish(app: Sphinx, error: Exception | None) -> None:
+    if error is None and app.builder.format == "html":
+        out = Path(app.outdir)
+        (out / ".nojekyll").touch()
+        shutil.copytree(ROOT / "notebooks", out / "notebooks", dirs_exist_ok=True)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("config-inited", _configure, priority=100)
+    app.connect("builder-inited", _copy_mathjax)
+    app.connect("html-page-context", _scripts)
+    app.connect("html-page-context", _buttons, priority=900)
+    app.connect("build-finished", _finish)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,92 @@
+"""Argument checks shared by all engines.
+
+Every public function refuses bad input with a ``ValueError`` that names the argument, shows the value and says
+what is allowed. The checks live here so that the sentences read alike everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def refuse(name: str, value: object, allowed: str) -> ValueError:
+    """The error for an argument that is not allowed: ``raise refuse("r", r, "a positive number")``."""
+    value = value.item() if isinstance(value, np.generic) else value  # 1.0 reads better than np.float64(1.0)
+    return ValueError(f"{name} = {value!r} is not allowed: {name} must be {allowed}.")
+
+
+def _as_float(name: str, value: ArrayLike, allowed: str) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "iuf":  # bools, strings, objects and complex numbers are all mistakes here
+            raise TypeError
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise refuse(name, value, allowed) from None
+
+
+def _first(array: NDArray[Any], bad: NDArray[np.bool_]) -> object:
+    """The first offending entry, so that an error about a large array stays short."""
+    value = array[bad].flat[0].item() if array.ndim else array.item()
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def positive(name: str, value: ArrayLike, *, infinite: bool = False) -> NDArray[np.float64]:
+    """A positive, finite number or array (``infinite=True`` admits ``math.inf``)."""
+    allowed = "a positive number" + (" or math.inf" if infinite else ", and finite")
+    array = _as_float(name, value, allowed)
+    bad = ~(array > 0) if infinite else ~((array > 0) & np.isfinite(array))
+    if bad.any():
+        raise refuse(name, _first(array, bad), allowed)
+    return array
+
+
+def finite(name: str, value: ArrayLike, *, minimum: float | None = None) -> NDArray[np.float64]:
+    """A finite number or array, optionally not below ``minimum``."""
+    allowed = "a finite number" + ("" if minimum is None else f", at least {minimum:g}")
+    array = _as_float(name, value, allowed)
+    bad = ~np.isfinite(array)
+    if minimum is not None:
+        bad |= array < minimum
+    if bad.any():
+        raise refuse(name, _first(array, bad), allowed)
+    return array
+
+
+def number(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """A number or array, infinite where a run has diverged, but not NaN."""
+    array = _as_float(name, value, "a number, not NaN")
+    bad = np.isnan(array)
+    if bad.any():
+        raise refuse(name, _first(array, bad), "a number, not NaN")
+    return array
+
+
+def integer(name: str, value: ArrayLike, *, minimum: int = 1, infinite: bool = False) -> NDArray[np.float64]:
+    """Whole numbers not below ``minimum``, as floats (``infinite=True`` admits ``math.inf``)."""
+    allowed = f"a whole number, at least {minimum}" + (", or math.inf" if infinite else "")
+    array = _as_float(name, value, allowed)
+    whole = np.isfinite(array) & (array == np.floor(array)) & (array >= minimum)
+    bad = ~(whole | (infinite & (array == np.inf)))
+    if bad.any():
+        raise refuse(name, _first(array, bad), allowed)
+    return array
+
+
+def count(name: str, value: object, *, minimum: int = 0) -> int:
+    """One whole number not below ``minimum``, as an ``int``."""
+    array = integer(name, value, minimum=minimum)  # type: ignore[arg-type]
+    if array.ndim:
+        raise refuse(name, value, f"one whole number, at least {minimum}")
+    return int(array)
+
+
+def choice(name: str, value: object, options: Sequence[str]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in options:
+        raise refuse(name, value, "one of " + ", ".join(repr(option) for option in options))
+    return value

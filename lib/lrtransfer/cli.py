@@ -1,0 +1,59 @@
+"""The command ``lrtransfer``: transfer a rate, list the claims."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from lrtransfer import depth, ledger
+
+
+def _transfer(arguments: argparse.Namespace) -> str:
+    arch, source, target = arguments.arch, arguments.from_depth, arguments.to_depth
+    lr = float(depth.transfer_lr(arguments.lr, source, target, arguments.r, arch=arch))
+    ratio = lr / arguments.lr
+    exponent = "" if arch != "chain" else f", exponent p_eff = {depth.effective_exponent(source, target, arguments.r):.4g}"
+    return f"{lr:.6g}\n({arch}, depth {source:g} -> {target:g}, r = {arguments.r:g}: factor {ratio:.4g}{exponent})"
+
+
+def _claims(arguments: argparse.Namespace) -> str:
+    rows = [r for r in ledger.last_build() if arguments.chapter in (None, r["chapter"])]
+    wide = max((len(r["id"]) for r in rows), default=0)
+    lines = [f"{r['id']:{wide}}  {r['verdict']:28}  {r['where'] or '-'}" for r in rows]
+    return "\n".join([*lines, f"{sum(r['verdict'] != 'open' for r in rows)} of {len(rows)} claims have a verdict"])
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="lrtransfer", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    transfer = commands.add_parser(
+        "transfer",
+        help="the rate at another depth of a scalar linear network",
+        description="Transfer a learning rate between depths (Eq. 12 of the depth paper and its residual counterparts).",
+    )
+    transfer.add_argument("--arch", default="chain", choices=depth.ARCHITECTURES)
+    transfer.add_argument("--from-depth", type=float, required=True, metavar="L0")
+    transfer.add_argument("--to-depth", type=float, required=True, metavar="L")
+    transfer.add_argument("--lr", type=float, required=True, help="the rate tuned at --from-depth")
+    transfer.add_argument("--r", type=float, required=True, help="mu_yx / mu_xx of the data")
+    transfer.set_defaults(run=_transfer)
+    claims = commands.add_parser("claims", help="the ledger of the last build, as a table")
+    claims.add_argument("--chapter", help="only this chapter, such as depth")
+    claims.set_defaults(run=_claims)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; a refused argument prints its sentence and gives exit status 2."""
+    arguments = _parser().parse_args(argv)
+    try:
+        print(arguments.run(arguments))
+    except (ValueError, FileNotFoundError) as error:
+        print(f"lrtransfer: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,147 @@
+"""Gradient descent of deep scalar networks with equal layers: Eqs. 4, 28 and 34 in discrete time."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lrtransfer import _check
+from lrtransfer.depth._map import Floats, LayerMap, check_arch, check_depth, check_r, settle
+
+
+def total_weight(weight: ArrayLike, depth: ArrayLike, arch: str = "chain") -> Floats:
+    """Total weight a of ``depth`` equal layers: the slope of the network's function f(x) = a x.
+
+        a = w^L   (chain),   (1 + w/sqrt(L))^L   (residual1),   (1 + w^2/L)^L   (residual2)
+
+    weight    w, one layer's weight, any shape; infinite where a run has diverged
+    depth     L, whole number, broadcast with ``weight``; ``math.inf`` for residual2 only, where a = exp(w^2)
+    arch      "chain", "residual1" or "residual2"
+
+    Returns an array of the broadcast shape, ``inf`` where the weight has diverged or a overflows. The
+    rounding error relative to a grows like L 2^-53, as that of any w^L does.
+    Raises ValueError for a NaN weight, a depth that is not a whole number, an unknown ``arch``.
+    Source: Eqs. 1 and 14 with equal weights.
+    """
+    arch = check_arch(arch)
+    w = _check.number("weight", weight)
+    depth_array = _check.integer("depth", depth, infinite=arch == "residual2")
+    endless = np.isinf(depth_array)
+    layers = check_depth(np.where(endless, 1.0, depth_array))
+    with np.errstate(all="ignore"):
+        phi = {"chain": w, "residual1": 1 + w / np.sqrt(layers), "residual2": 1 + w * w / layers}[arch]
+        a = phi**layers
+        if endless.any():
+            a = np.where(endless, np.exp(w * w), a)
+    return np.where(np.isfinite(a), a, np.inf)[()]
+
+
+def relative_weight(
+    weight: ArrayLike, depth: ArrayLike, mu_yx: ArrayLike, mu_xx: ArrayLike = 1.0, arch: str = "chain"
+) -> Floats:
+    """Share of the target that is learned: alpha = a mu_xx / mu_yx, which is 1 at the minimum.
+
+    weight, depth, arch    as in ``total_weight``
+    mu_yx, mu_xx           data moments mean(y x) and mean(x^2), positive, broadcast with the weight
+
+    Returns an array of the broadcast shape, ``inf`` where the run has diverged.
+    Raises ValueError as ``total_weight`` does, and for data outside mu_yx, mu_xx > 0 (mu_yx > mu_xx for
+    residual2).
+    Source: the definition before Eq. 6.
+    """
+    _, _, r = _data(mu_yx, mu_xx, check_arch(arch))
+    return total_weight(weight, depth, arch) / r
+
+
+def loss(
+    weight: ArrayLike, depth: ArrayLike, mu_yx: ArrayLike, mu_xx: ArrayLike = 1.0, arch: str = "chain"
+) -> Floats:
+    """Loss of ``depth`` equal layers, less the part that no weight can change: zero at the minimum.
+
+        loss = (mu_xx / 2) (a - r)^2,    r = mu_yx / mu_xx
+
+    weight, depth, arch    as in ``total_weight``
+    mu_yx, mu_xx           data moments mean(y x) and mean(x^2), positive, broadcast with the weight
+
+    Returns an array of the broadcast shape, ``inf`` where the run has diverged.
+    Raises ValueError as ``relative_weight`` does.
+    Source: the loss before Eq. 2. A loss without the factor 1/2 is twice this one.
+    """
+    _, xx, r = _data(mu_yx, mu_xx, check_arch(arch))
+    with np.errstate(over="ignore"):
+        return 0.5 * xx * (total_weight(weight, depth, arch) - r) ** 2
+
+
+def gradient_descent(
+    lr: ArrayLike,
+    depth: ArrayLike,
+    steps: int,
+    *,
+    mu_yx: ArrayLike,
+    mu_xx: ArrayLike = 1.0,
+    init: ArrayLike,
+    arch: str = "chain",
+) -> Floats:
+    """Per-layer weight under gradient descent from equal layers, for whole grids of runs at once.
+
+        w <- w + lr (mu_yx - mu_xx a) da/dw_l
+
+    with a the total weight and da/dw_l its derivative in one layer,
+
+        w^(L-1)   (chain),   phi^(L-1) / sqrt(L)   (residual1),   2 w phi^(L-1) / L   (residual2),
+
+    where phi = 1 + w/sqrt(L) and 1 + w^2/L. Equal layers stay equal, so this is the whole network. Residual1
+    is the chain in phi at rate lr/L, exactly, and runs as such.
+
+    lr              learning rate eta, not negative, units 1/mu_xx
+    depth           L, whole number
+    steps           number of updates T, one whole number
+    mu_yx, mu_xx    data moments, positive; mu_yx > mu_xx for residual2
+    init            w(0)^L, not negative, for the chain; w(0) for the residual networks
+    arch            "chain", "residual1" or "residual2"
+
+    ``lr``, ``depth``, ``mu_yx``, ``mu_xx`` and ``init`` broadcast.
+    Returns w at steps 0 .. T, shape (T + 1,) + broadcast shape; a run that diverges is ``inf`` from there on.
+    Raises ValueError for an argument outside these ranges.
+    Source: Eqs. 2, 27 and 33 in discrete time.
+    """
+    arch = check_arch(arch)
+    rate = _check.finite("lr", lr, minimum=0.0)
+    layers = check_depth(depth)
+    steps = _check.count("steps", steps)
+    yx, xx, _ = _data(mu_yx, mu_xx, arch)
+    start = _check.finite("init", init, minimum=0.0) if arch == "chain" else _check.finite("init", init)
+    first = start ** (1.0 / layers) if arch == "chain" else start
+
+    rate, layers, yx, xx, first = np.broadcast_arrays(rate, layers, yx, xx, first)
+    order, back = _depth_first(layers)
+    shape = tuple(layers.shape[axis] for axis in order)
+    rate, layers, yx, xx, first = (x.transpose(order).ravel() for x in (rate, layers, yx, xx, first))
+    path = np.empty((steps + 1, layers.size))
+    with np.errstate(all="ignore"):
+        layer_map = LayerMap(layers, rate, yx, xx, arch)
+        layer_map.variable[:] = 1.0 + first / np.sqrt(layers) if arch == "residual1" else first
+        for row in path[1:]:
+            layer_map.step()
+            np.copyto(row, layer_map.variable)
+        if arch == "residual1":
+            path[1:] = (path[1:] - 1.0) * np.sqrt(layers)
+        path[0] = first
+        settle(path)
+    return path.reshape(steps + 1, *shape).transpose(0, *(axis + 1 for axis in back))
+
+
+def _data(mu_yx: ArrayLike, mu_xx: ArrayLike, arch: str) -> tuple[Floats, Floats, Floats]:
+    """Checked data moments and their ratio r."""
+    yx, xx = _check.positive("mu_yx", mu_yx), _check.positive("mu_xx", mu_xx)
+    return yx, xx, check_r(yx / xx, arch, "mu_yx / mu_xx")
+
+
+def _depth_first(layers: Floats) -> tuple[list[int], list[int]]:
+    """Axis order that puts the axes along which the depth varies first, and the order that undoes it.
+
+    Runs of one depth then lie together in memory, where the power takes them in one product.
+    """
+    constant = [stride == 0 for stride in layers.strides]  # a broadcast axis does not move in memory
+    order = sorted(range(layers.ndim), key=constant.__getitem__)
+    return order, [order.index(axis) for axis in range(layers.ndim)]

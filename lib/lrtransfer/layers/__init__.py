@@ -1,0 +1,83 @@
+"""Learning rates of different layers: exact test losses of linear networks at any step, depth and width.
+
+``circle``         two layers: gradient descent as a map on the circle; losses, curvature in the split
+``deep``           three and more layers: the recursion of 2 x 2 matrices, averaged over draws
+``closed_forms``   the printed one- and two-step formulas, and their derivation by computer algebra
+``decomposition``  the gradient as signal and self-interaction, measured
+``balance``        when balanced rates stop being a local minimum, and the best split then
+``dense``          the same networks trained with dense matrices: Gaussian start, label noise
+``relu``           three layers with ReLU, the norm-driven schedule, sharpness
+``quadrature``     averages over Haar eigenvalues with their error
+"""
+
+from lrtransfer.layers.balance import (
+    best_split,
+    last_balanced_step,
+    last_balanced_time,
+    law_curvature,
+    law_loss,
+)
+from lrtransfer.layers.circle import (
+    BalanceCourse,
+    Measured,
+    balance_course,
+    balance_curvature,
+    balance_curvature_with_error,
+    expected_loss,
+    expected_loss_with_error,
+    loss_course,
+)
+from lrtransfer.layers.closed_forms import (
+    one_step_loss,
+    symbolic_three_layers,
+    symbolic_two_layers,
+    three_layer_one_step_loss,
+    three_layer_two_step_loss,
+    two_step_loss,
+)
+from lrtransfer.layers.decomposition import deep_self_interaction, proposition_bound, self_interaction
+from lrtransfer.layers.deep import (
+    Estimate,
+    deep_curvature,
+    deep_curvature_course,
+    deep_loss,
+    deep_loss_course,
+)
+from lrtransfer.layers.dense import chain_losses, two_layer_losses
+from lrtransfer.layers.quadrature import QuadratureWarning
+from lrtransfer.layers.relu import LayerRun, train_three_layers
+
+__all__ = [
+    "BalanceCourse",
+    "Estimate",
+    "LayerRun",
+    "Measured",
+    "QuadratureWarning",
+    "balance_course",
+    "balance_curvature",
+    "balance_curvature_with_error",
+    "best_split",
+    "chain_losses",
+    "deep_curvature",
+    "deep_curvature_course",
+    "deep_loss",
+    "deep_loss_course",
+    "deep_self_interaction",
+    "expected_loss",
+    "expected_loss_with_error",
+    "last_balanced_step",
+    "last_balanced_time",
+    "law_curvature",
+    "law_loss",
+    "loss_course",
+    "one_step_loss",
+    "proposition_bound",
+    "self_interaction",
+    "symbolic_three_layers",
+    "symbolic_two_layers",
+    "three_layer_one_step_loss",
+    "three_layer_two_step_loss",
+    "train_three_layers",
+    "two_layer_losses",
+    "two_step_loss",
+]

@@ -1,0 +1,225 @@
+"""Three and more layers: k trained matrices and a fixed readout, as a recursion of 2 x 2 matrices.
+
+The network f(x) = x' W_1 .. W_k a / sqrt(h) starts at orthogonal W_i, the teacher is y = x' beta, the data
+have X'X = n I, and a, beta ~ N(0, I/h). Rotate so that every W_i starts at I. With the residual
+r = W_1 .. W_k a / sqrt(h) - beta, gradient descent on (f - y)^2 / 2 is
+
+    W_i <- W_i - (eta_i / sqrt h) (W_1 .. W_{i-1})' r (W_{i+1} .. W_k a)',
+
+so every update lives in span{a, beta}, and so does r: the whole network is k matrices of 2 x 2, whatever h
+is. A draw is three numbers, |a|^2, a'beta and |beta|^2. The signal-only surrogate puts -beta for r in the
+update.
+
+Two scales of the rate matter at k = 2. One step learns the teacher at eta ~ h / 2, the paper's critical
+scale. But a learned network has |W_1|^2 = |W_2|^2 = sqrt(h) along the teacher, the loss curves like 2 /
+sqrt(h) there, and gradient descent settles only below eta = sqrt(h).
+
+The paper counts the readout as a layer: its 3, 4 and 8 layers are k = 2, 3 and 7 here.
+
+Source: arXiv 2606.00340, three-layer model; the reduction is this book's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lrtransfer import _check
+from lrtransfer.layers.circle import one_number, width_argument
+
+Array = NDArray[np.float64]
+_BLOCK = 200_000  # draws x rates advanced at once
+
+
+class Estimate(NamedTuple):
+    """Mean over draws and its standard error; inf and inf where a draw diverged."""
+
+    mean: Array
+    standard_error: Array
+
+
+def teacher_draws(h: int, draws: int, seed: int) -> tuple[Array, Array]:
+    """Draws of a, beta ~ N(0, I/h) in a basis of their span, first vector along a: (draws, 2) each.
+
+    |a|^2 is chi-square with h degrees of freedom over h; beta has a normal component along a and the square
+    of the rest is chi-square with h - 1 degrees of freedom over h. Equal seeds give equal draws everywhere in
+    this module.
+    """
+    width = width_argument(h)
+    number, start = _check.count("draws", draws, minimum=2), _check.count("seed", seed)
+    rng = np.random.default_rng(start)
+    a, beta = np.zeros((number, 2)), np.empty((number, 2))
+    a[:, 0] = np.sqrt(rng.chisquare(width, number) / width)
+    beta[:, 0] = rng.standard_normal(number) / np.sqrt(width)
+    beta[:, 1] = np.sqrt(rng.chisquare(width - 1, number) / width)
+    return a, beta
+
+
+def over_draws(values: Array) -> Estimate:
+    """Over the first axis."""
+    values = np.where(np.isfinite(values), values, np.inf)
+    with np.errstate(all="ignore"):
+        mean = values.mean(axis=0)
+        error = values.std(axis=0, ddof=1) / np.sqrt(values.shape[0])
+    return Estimate(mean, np.where(np.isfinite(mean), error, np.inf))
+
+
+def rates_argument(lrs: ArrayLike, h: int) -> Array:
+    """eta_i / sqrt(h), shape (k,) + grid."""
+    rates = _check.finite("lrs", lrs, minimum=0.0)
+    if rates.ndim == 0 or rates.shape[0] == 0:
+        raise _check.refuse("lrs", lrs, "a sequence with one rate for each trained matrix")
+    return rates / np.sqrt(h)
+
+
+def network_losses(
+    rates: Array, a: Array, beta: Array, h: int, steps: int, signal_only: bool, course: bool
+) -> Array:
+    """|W_1 .. W_k a / sqrt(h) - beta|^2 for each draw: (1 or steps + 1, draws, grid).
+
+    rates (k, grid) already over sqrt(h); a, beta (draws, 2). One matrix is (2, 2, draws, grid), rows first.
+    """
+    k, grid = rates.shape
+    draws = a.shape[0]
+    eye = np.broadcast_to(np.eye(2)[:, :, None, None], (2, 2, draws, grid))
+    weights = [eye.copy() for _ in range(k)]
+    readout, teacher = (np.broadcast_to(v.T[:, :, None], (2, draws, grid)) for v in (a, beta))
+    out = np.empty((steps + 1 if course else 1, draws, grid))
+    for t in range(steps + 1):
+        behind = [readout]  # W_{i+1} .. W_k a, from i = k down to 0
+        for weight in reversed(weights):
+            behind.append(weight[:, 0] * behind[-1][0] + weight[:, 1] * behind[-1][1])
+        residual = behind[k] / np.sqrt(h) - teacher
+        if course or t == steps:
+            out[t if course else 0] = (residual**2).sum(axis=0)
+        if t < steps:
+            before = -teacher if signal_only else residual  # (W_1 .. W_{i-1})' r
+            for i, weight in enumerate(weights):
+                update = rates[i] * before[:, None] * behind[k - 1 - i][None]
+                before = (
+                    weight[0] * before[0] + weight[1] * before[1]
+                )  # before the update: all layers move at once
+                weight -= update
+    return out
+
+
+def _deep(
+    lrs: ArrayLike, h: object, steps: object, draws: int, seed: int, signal_only: bool, course: bool
+) -> Estimate:
+    width, number = width_argument(h), _check.count("steps", steps)
+    rates = rates_argument(lrs, width)
+    a, beta = teacher_draws(width, draws, seed)
+    shape, flat = rates.shape[1:], rates.reshape(rates.shape[0], -1)
+    block = max(1, _BLOCK // a.shape[0])
+    parts: list[Estimate] = []
+    with np.errstate(all="ignore"):
+        for start in range(0, flat.shape[1], block):
+            part = flat[:, start : start + block]
+            losses = network_losses(part, a, beta, width, number, signal_only, course)
+            parts.append(over_draws(np.moveaxis(losses, 1, 0)))
+    mean, error = (np.concatenate([part[i] for part in parts], axis=1) for i in (0, 1))
+    out = (-1, *shape) if course else shape
+    return Estimate(mean.reshape(out), error.reshape(out))
+
+
+def deep_loss(
+    lrs: ArrayLike, h: int, steps: int, *, draws: int, seed: int, signal_only: bool = False
+) -> Estimate:
+    """Expected test loss of the network with k = len(lrs) trained matrices after ``steps`` steps.
+
+    lrs: one rate >= 0 for each trained matrix, first layer first, in the paper's units (critical scale h for
+        k = 2); an array (k,) + grid evaluates a grid of rates with the same draws
+    h: width, >= 2; the cost does not depend on it
+    steps: >= 0
+    draws: draws of (a, beta), >= 2; seed: equal seeds give equal draws
+    signal_only: the surrogate that leaves the network's own output out of the gradient
+
+    Returns (mean, standard error) of E (f - y)^2 over draws, shape of the grid; inf where a draw diverged.
+    ValueError for h < 2, steps < 0, negative rates, fewer than two draws.
+
+    Source: arXiv 2606.00340, three-layer model.
+    """
+    return _deep(lrs, h, steps, draws, seed, signal_only, course=False)
+
+
+def deep_loss_course(
+    lrs: ArrayLike, h: int, steps: int, *, draws: int, seed: int, signal_only: bool = False
+) -> Estimate:
+    """``deep_loss`` after every step 0 .. steps: shape (steps + 1,) + grid."""
+    return _deep(lrs, h, steps, draws, seed, signal_only, course=True)
+
+
+# A jet is a function of the split delta to second order: coefficients of 1, delta, delta^2 on the first axis.
+def _jet_product(multiply: Callable[[Array, Array], Array], x: Array, y: Array) -> Array:
+    return np.stack([
+        multiply(x[0], y[0]),
+        multiply(x[0], y[1]) + multiply(x[1], y[0]),
+        multiply(x[0], y[2]) + multiply(x[1], y[1]) + multiply(x[2], y[0]),
+    ])  # fmt: skip
+
+
+def _apply(weight: Array, vector: Array) -> Array:
+    return np.einsum("dij,dj->di", weight, vector)
+
+
+def _apply_transposed(weight: Array, vector: Array) -> Array:
+    return np.einsum("dij,di->dj", weight, vector)
+
+
+def _outer(left: Array, right: Array) -> Array:
+    return left[:, :, None] * right[:, None, :]
+
+
+def _split_jets(rate: float, a: Array, beta: Array, h: int, steps: int, signal_only: bool) -> Array:
+    """Second derivative in the split of each draw's loss, t = 0 .. steps: (steps + 1, draws). k = 2."""
+    draws = a.shape[0]
+    first = np.zeros((3, draws, 2, 2))
+    first[0] = np.eye(2)
+    second = first.copy()
+    readout, teacher = np.zeros((2, 3, draws, 2))
+    readout[0], teacher[0] = a, beta
+    out = np.empty((steps + 1, draws))
+    for t in range(steps + 1):
+        middle = _jet_product(_apply, second, readout)
+        residual = _jet_product(_apply, first, middle) / np.sqrt(h) - teacher
+        out[t] = 2 * (2 * residual[0] * residual[2] + residual[1] ** 2).sum(axis=1)
+        if t < steps:
+            push = -teacher if signal_only else residual
+            one = rate * _jet_product(_outer, push, middle)
+            two = rate * _jet_product(_outer, _jet_product(_apply_transposed, first, push), readout)
+            first, second = first - one, second - two
+            first[1:] -= one[:-1]  # times (1 + delta)
+            second[1:] += two[:-1]  # times (1 - delta)
+    return out
+
+
+def deep_curvature_course(
+    alpha: float, h: int, steps: int, *, draws: int, seed: int, signal_only: bool = False
+) -> Estimate:
+    """``deep_curvature`` after every step 0 .. steps: shape (steps + 1,) each."""
+    width, number = width_argument(h), _check.count("steps", steps)
+    exponent = one_number("alpha", alpha)
+    a, beta = teacher_draws(width, draws, seed)
+    rate = 10.0 ** min((exponent - 0.5) * np.log10(width), 300.0)
+    with np.errstate(all="ignore"):
+        return over_draws(_split_jets(rate, a, beta, width, number, signal_only).T)
+
+
+def deep_curvature(
+    alpha: float, h: int, steps: int, *, draws: int, seed: int, signal_only: bool = False
+) -> Estimate:
+    """Curvature in the split of the rates for three layers: d^2/d delta^2 of ``deep_loss`` at delta = 0.
+
+    alpha: rates are h^alpha (1 + delta) and h^alpha (1 - delta); the paper studies 0 < alpha <= 1
+    h: width, >= 2; steps: >= 0; draws, seed: as in ``deep_loss``, the same draws
+
+    Returns (mean, standard error), scalars; inf where a draw diverged. The derivative is propagated with the
+    recursion, not differenced.
+
+    Source: arXiv 2606.00340, Corollary 5.4 (three-layer statement).
+    """
+    course = deep_curvature_course(alpha, h, steps, draws=draws, seed=seed, signal_only=signal_only)
+    return Estimate(course.mean[-1], course.standard_error[-1])

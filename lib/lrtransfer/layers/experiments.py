@@ -1,0 +1,120 @@
+"""The experiments that need many dense runs, as pure functions: balanced against split rates, and the schedule.
+
+``balance_runs``   dense networks at rates (1 + split, 1, 1 - split) times a mean rate, on common draws
+``advantage``      by how much balanced rates win there, with its standard error
+``schedule_runs``  the norm-driven schedule beside uniform rates, on common seeds
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lrtransfer import _check
+from lrtransfer.layers.circle import one_number
+from lrtransfer.layers.deep import Estimate, over_draws
+from lrtransfer.layers.dense import chain_losses, two_layer_losses
+from lrtransfer.layers.relu import SCHEDULES, train_three_layers
+
+Array = NDArray[np.float64]
+
+
+def balance_runs(
+    layers: int,
+    rates: ArrayLike,
+    h: int,
+    steps: int,
+    *,
+    split: float,
+    draws: int,
+    seed: int,
+    initialisation: str = "orthogonal",
+    noise: float = 0.0,
+) -> Array:
+    """Test losses of dense networks at rates r (1 - split, 1 + split), (r, r) and r (1 + split, 1 - split).
+
+    layers: 2, or 3 (two trained matrices and a fixed readout); rates: mean rates r (n,), >= 0
+    split: in (0, 1]; h, steps, draws, seed, initialisation, noise: as in ``two_layer_losses``
+    Returns (steps + 1, draws, n, 3); all rates of a draw see the same networks and noise. ValueError as there.
+    """
+    if layers not in (2, 3):
+        raise _check.refuse("layers", layers, "2 or 3")
+    part = one_number("split", _check.positive("split", split))
+    if part > 1:
+        raise _check.refuse("split", split, "above 0 and at most 1")
+    mean = _check.finite("rates", rates, minimum=0.0).reshape(-1, 1)
+    lrs = np.stack([mean * (1 + part * np.array([-1, 0, 1])), mean * (1 - part * np.array([-1, 0, 1]))])
+    if layers == 2:
+        options = dict(draws=draws, seed=seed, initialisation=initialisation, noise=noise)
+        return two_layer_losses(lrs[0], lrs[1], h, steps, **options)  # type: ignore[arg-type]
+    return chain_losses(lrs, h, steps, draws=draws, seed=seed, initialisation=initialisation, noise=noise)
+
+
+def advantage(losses: Array) -> Estimate:
+    """By how much balanced rates win: (L(-split) + L(split)) / 2 - L(0), averaged over draws.
+
+    losses: (steps + 1, draws, n, 3) of ``balance_runs``. The difference is taken within each draw, so what
+    the three runs have in common cancels. Returns mean and standard error, (steps + 1, n); positive where
+    balanced rates are the better.
+    """
+    with np.errstate(invalid="ignore"):  # inf - inf: both diverged
+        difference = (losses[..., 0] + losses[..., 2]) / 2 - losses[..., 1]
+    return over_draws(np.moveaxis(difference, 1, 0))
+
+
+@dataclass(frozen=True)
+class ScheduleRuns:
+    """The schedules of ``relu.SCHEDULES`` on common seeds: schedule on the first axis, seed on the second.
+
+    train_loss, test_loss (2, seeds, steps + 1); norm_difference (2, seeds, steps + 1): |W_1|_F - |W_2|_F;
+    sharpness (2, seeds), at the end
+    """
+
+    train_loss: Array
+    test_loss: Array
+    norm_difference: Array
+    sharpness: Array
+
+    def paired(self, values: Array) -> tuple[float, float]:
+        """The norm-driven schedule less the uniform one: mean over seeds and its standard error."""
+        difference = values[1] - values[0]
+        return float(difference.mean()), float(difference.std(ddof=1) / np.sqrt(difference.size))
+
+
+def schedule_runs(
+    h: int,
+    lr: float,
+    steps: int,
+    *,
+    seeds: Sequence[int],
+    activation: str = "relu",
+    noise: float = 0.0,
+    initialisation: str = "orthogonal",
+    split: float = 0.0,
+) -> ScheduleRuns:
+    """Train with uniform rates and with the norm-driven schedule, one run of each a seed, sharpness included.
+
+    h, lr, steps, activation, noise, initialisation, split: as in ``train_three_layers``; seeds: at least two.
+    """
+    if len(seeds) < 2:
+        raise _check.refuse("seeds", list(seeds), "at least two seeds")
+    options = dict(activation=activation, noise=noise, initialisation=initialisation, split=split)
+    runs = [
+        [
+            train_three_layers(h, lr, steps, seed=seed, schedule=schedule, sharpness=True, **options)  # type: ignore[arg-type]
+            for seed in seeds
+        ]
+        for schedule in SCHEDULES
+    ]
+    norms = np.array([[run.norms for run in row] for row in runs])
+    with np.errstate(invalid="ignore"):  # inf - inf: a run that diverged
+        difference = norms[..., 0] - norms[..., 1]
+    return ScheduleRuns(
+        np.array([[run.train_loss for run in row] for row in runs]),
+        np.array([[run.test_loss for run in row] for row in runs]),
+        np.where(np.isnan(difference), np.inf, difference),
+        np.array([[run.sharpness for run in row] for row in runs]),
+    )

@@ -1,0 +1,100 @@
+"""The runs at h = 1000 that are recorded under results/: what makes them, and where they are read.
+
+``python -m lrtransfer.layers.recorded FOLDER`` repeats them all (about ten minutes of one core) and writes
+FOLDER/layers-NAME/record.json, each with its settings, versions, machine and duration.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lrtransfer import _check
+from lrtransfer.layers.experiments import advantage, balance_runs, schedule_runs
+
+TWO_LAYER_SUMS = (27000, 36000, 45000, 54000, 63000)
+THREE_LAYER_SUMS = (30, 44, 58, 72, 86, 100)
+RATES = {layers: [s / 2 for s in sums] for layers, sums in ((2, TWO_LAYER_SUMS), (3, THREE_LAYER_SUMS))}
+SETTINGS: dict[str, list[dict[str, Any]]] = {
+    "gaussian": [
+        dict(layers=k, rates=RATES[k], h=1000, steps=4, split=0.3, draws=5, seed=0, initialisation=start)
+        for k in (2, 3)
+        for start in ("orthogonal", "gaussian")
+    ],
+    "noise": [
+        dict(layers=k, rates=RATES[k][::2], h=1000, steps=4, split=0.3, draws=5, seed=0, noise=rho)
+        for k in (2, 3)
+        for rho in (0.001, 0.01)
+    ],
+    "scheduler": [
+        dict(h=1000, lr=16.0, steps=60, seeds=[0, 1], activation="relu", noise=0.01, initialisation="gaussian")
+    ],
+}
+
+
+def _balance(settings: dict[str, Any]) -> dict[str, Any]:
+    losses = balance_runs(**settings)
+    won = advantage(losses)
+    balanced = losses[..., 1]
+    return {
+        "loss": balanced.mean(axis=1).tolist(),
+        "loss_error": (balanced.std(axis=1, ddof=1) / np.sqrt(balanced.shape[1])).tolist(),
+        "advantage": won.mean.tolist(),
+        "advantage_error": won.standard_error.tolist(),
+    }
+
+
+def _schedule(settings: dict[str, Any]) -> dict[str, Any]:
+    return {name: value.tolist() for name, value in asdict(schedule_runs(**settings)).items()}
+
+
+MAKERS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "gaussian": _balance,
+    "noise": _balance,
+    "scheduler": _schedule,
+}
+
+
+def make(name: str) -> dict[str, Any]:
+    """Repeat the runs of one record: {"runs": [{"settings", "numbers"}], "versions", "machine", "seconds"}."""
+    maker = MAKERS[_check.choice("name", name, tuple(MAKERS))]
+    start = time.process_time()
+    runs = [{"settings": settings, "numbers": maker(settings)} for settings in SETTINGS[name]]
+    return {
+        "made_by": f"lrtransfer.layers.recorded.make({name!r})",
+        "runs": runs,
+        "versions": {"python": platform.python_version(), "numpy": np.__version__},
+        "machine": f"{platform.machine()} CPU, {os.cpu_count()} cores, {platform.system()}; OMP_NUM_THREADS="
+        f"{os.environ.get('OMP_NUM_THREADS', 'not set')}",
+        "cpu_seconds": round(time.process_time() - start, 1),
+    }
+
+
+def read(name: str) -> dict[str, Any] | None:
+    """A record from results/ of the repository; None where only the package is installed."""
+    _check.choice("name", name, tuple(MAKERS))
+    path = Path(__file__).resolve().parents[3] / "results" / f"layers-{name}" / "record.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
+def write(name: str, folder: Path) -> Path:
+    """Repeat the runs of one record and write it below ``folder``."""
+    path = folder / f"layers-{name}" / "record.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(make(name), indent=1) + "\n", encoding="utf-8")
+    return path
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("results")
+    for which in sys.argv[2:] or MAKERS:
+        print(write(which, target))

@@ -1,0 +1,172 @@
+"""Three layers with ReLU, the norm-driven schedule, and sharpness: what has no reduction.
+
+The network f(x) = phi(phi(x W_1) W_2) a / sqrt(h), phi = ReLU or the identity, W_1 and W_2 trained, a ~ N(0,
+I/h) fixed; the teacher is linear, y = x'beta, beta ~ N(0, I/h), with optional label noise. Training is
+full-batch gradient descent on the mean of (f - y)^2 / 2 over n = h inputs with X'X = n I; the test loss is
+the mean of (f - y)^2 over 4 h fresh inputs x ~ N(0, I) with noiseless labels.
+
+The norm-driven schedule gives layer i the rate 2 |W_j|_F / (|W_1|_F + |W_2|_F) lr, j the other layer: the
+rates keep the sum 2 lr and approach each other as the norms do.
+
+Source: arXiv 2606.00340, experiments with ReLU and with the layer-wise scheduler.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrtransfer import _check
+from lrtransfer.layers.circle import one_number, width_argument
+from lrtransfer.layers.dense import INITIALISATIONS, haar_orthogonal, initial_weight
+
+Array = NDArray[np.float64]
+ACTIVATIONS = ("relu", "linear")
+SCHEDULES = ("uniform", "norm")
+
+
+@dataclass(frozen=True)
+class LayerRun:
+    """One training run, t = 0 .. steps on the first axis.
+
+    train_loss, test_loss (steps + 1,): mean of (f - y)^2, inf once diverged
+    norms (steps + 1, 2): |W_1|_F and |W_2|_F
+    sharpness: largest Hessian eigenvalue of the training objective (1/2 mean (f - y)^2) at the end; inf if
+        diverged, None if it was not asked for
+    """
+
+    train_loss: Array
+    test_loss: Array
+    norms: Array
+    sharpness: float | None
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """Inputs (n, h), labels (n,) and the readout over sqrt(h), (h,)."""
+
+    inputs: Array
+    labels: Array
+    readout: Array
+    relu: bool
+
+    def forward(self, w1: Array, w2: Array) -> tuple[Array, Array, Array]:
+        """Hidden activations (n, h) twice and the residual f - y (n,)."""
+        first = self.inputs @ w1
+        if self.relu:
+            np.maximum(first, 0.0, out=first)
+        second = first @ w2
+        if self.relu:
+            np.maximum(second, 0.0, out=second)
+        return first, second, second @ self.readout - self.labels
+
+    def slopes(self, hidden: Array) -> Array | float:
+        """The derivative phi' from phi: the ReLU's 0 or 1."""
+        return (hidden > 0).astype(float) if self.relu else 1.0
+
+    def gradient(self, w1: Array, w2: Array) -> tuple[Array, Array, Array]:
+        """Gradients of mean (f - y)^2 / 2 and the residual."""
+        first, second, residual = self.forward(w1, w2)
+        back2 = np.outer(residual / residual.size, self.readout) * self.slopes(second)
+        back1 = (back2 @ w2.T) * self.slopes(first)
+        return self.inputs.T @ back1, first.T @ back2, residual
+
+    def hessian_product(self, w1: Array, w2: Array, v1: Array, v2: Array) -> tuple[Array, Array]:
+        """The Hessian of mean (f - y)^2 / 2 times (v1, v2): the gradient differentiated along it, exactly."""
+        first, second, residual = self.forward(w1, w2)
+        slope1, slope2 = self.slopes(first), self.slopes(second)
+        back2 = np.outer(residual / residual.size, self.readout) * slope2
+        d_first = (self.inputs @ v1) * slope1
+        d_second = (d_first @ w2 + first @ v2) * slope2
+        d_back2 = np.outer(d_second @ self.readout / residual.size, self.readout) * slope2
+        d_back1 = (d_back2 @ w2.T + back2 @ v2.T) * slope1
+        return self.inputs.T @ d_back1, d_first.T @ back2 + first.T @ d_back2
+
+
+def _sharpness(problem: _Problem, w1: Array, w2: Array, rng: np.random.Generator, tolerance: float) -> float:
+    """Largest Hessian eigenvalue in absolute value by power iteration, as a Rayleigh quotient.
+
+    A random start has one part in 2 h^2 along the top eigenvector, so the quotient first stands still on the
+    bulk of the others (which X'X = n I makes nearly degenerate): at least 50 iterations before it may stop.
+    """
+    v1, v2 = rng.standard_normal((2, *w1.shape))
+    old = np.inf
+    value = 0.0
+    for iteration in range(1000):
+        size = np.sqrt(np.sum(v1**2) + np.sum(v2**2))
+        if size == 0:
+            return 0.0
+        v1, v2 = v1 / size, v2 / size
+        u1, u2 = problem.hessian_product(w1, w2, v1, v2)
+        value = float(np.sum(u1 * v1) + np.sum(u2 * v2))
+        if iteration >= 50 and abs(value - old) <= tolerance * abs(value):
+            break
+        v1, v2, old = u1, u2, value
+    return value
+
+
+def train_three_layers(
+    h: int,
+    lr: float,
+    steps: int,
+    *,
+    seed: int,
+    split: float = 0.0,
+    schedule: str = "uniform",
+    activation: str = "relu",
+    initialisation: str = "orthogonal",
+    noise: float = 0.0,
+    sharpness: bool = False,
+) -> LayerRun:
+    """Train the two matrices of a three-layer network by full-batch gradient descent.
+
+    h: width, input dimension and number of inputs, >= 2
+    lr: mean rate, > 0, in the paper's units (the gradient is of order 1/h a layer)
+    steps: >= 0; seed: equal seeds give equal data, teacher, readout and start, whatever the other arguments
+    split: in [-1, 1]; the rates are lr (1 + split) and lr (1 - split), under either schedule
+    schedule: "uniform", or "norm", the Frobenius-norm-driven one
+    activation: "relu" or "linear"; initialisation: "orthogonal" or "gaussian"
+    noise: variance of the label noise, >= 0; sharpness: measure it at the end
+
+    Returns a ``LayerRun``. ValueError for arguments outside these ranges.
+    """
+    width, number, start = width_argument(h), _check.count("steps", steps), _check.count("seed", seed)
+    rate = one_number("lr", _check.positive("lr", lr))
+    part = one_number("split", split)
+    if abs(part) > 1:
+        raise _check.refuse("split", split, "between -1 and 1")
+    _check.choice("schedule", schedule, SCHEDULES)
+    _check.choice("activation", activation, ACTIVATIONS)
+    _check.choice("initialisation", initialisation, INITIALISATIONS)
+    variance = one_number("noise", _check.finite("noise", noise, minimum=0.0))
+
+    rng = np.random.default_rng(start)
+    beta, a = rng.standard_normal((2, width)) / np.sqrt(width)
+    inputs = np.sqrt(width) * haar_orthogonal(width, rng)
+    fresh = rng.standard_normal((4 * width, width))
+    labels = inputs @ beta + np.sqrt(variance) * rng.standard_normal(width)
+    w1, w2 = initial_weight(width, initialisation, rng), initial_weight(width, initialisation, rng)
+    relu, readout = activation == "relu", a / np.sqrt(width)
+    train, test = _Problem(inputs, labels, readout, relu), _Problem(fresh, fresh @ beta, readout, relu)
+
+    train_loss, test_loss = np.full((2, number + 1), np.inf)
+    norms = np.full((number + 1, 2), np.inf)
+    final: float | None = np.inf if sharpness else None
+    with np.errstate(all="ignore"):
+        for t in range(number + 1):
+            g1, g2, residual = train.gradient(w1, w2)
+            here = np.mean(residual**2), np.mean(test.forward(w1, w2)[2] ** 2)
+            if not np.isfinite(here).all():
+                break
+            train_loss[t], test_loss[t] = here
+            size1, size2 = norms[t] = np.linalg.norm(w1), np.linalg.norm(w2)
+            if t == number:
+                final = _sharpness(train, w1, w2, rng, 1e-4) if sharpness else None
+                break
+            weight1, weight2 = (1.0, 1.0) if schedule == "uniform" else (size2, size1)
+            scale = 2 * rate / (weight1 + weight2)
+            w1 = w1 - scale * weight1 * (1 + part) * g1
+            w2 = w2 - scale * weight2 * (1 - part) * g2
+    return LayerRun(train_loss, test_loss, norms, final)

@@ -1,0 +1,116 @@
+"""The Layers chapter's slider figure, by the circle map. Twin of book/_static/models/layers.js: a test compares them.
+
+Both use one fixed rule, Gauss-Legendre panels graded towards z = -1, so that they agree to rounding; a test holds
+the rule to ``expected_loss``, whose error is controlled.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lrtransfer.layers.quadrature import Array
+from lrtransfer.pictures import Curve, Model, Panel, Picture, Slider
+
+SPLITS = 81  # odd: the balanced point is one of them
+SPLIT = 0.3  # of the right panel
+STEPS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 14.0, 16.0, 20.0, 24.0, 28.0, 32.0)
+PANELS, RATIO = 24, 2.0
+# Gauss-Legendre nodes and weights of order 12 on [-1, 1], the positive half; the page's script holds the same digits
+NODES = (
+    0.1252334085114689,
+    0.3678314989981802,
+    0.5873179542866175,
+    0.7699026741943047,
+    0.9041172563704749,
+    0.9815606342467192,
+)
+WEIGHTS = (
+    0.2491470458134028,
+    0.2334925365383548,
+    0.2031674267230659,
+    0.1600783285433462,
+    0.1069393259953184,
+    0.0471753363865118,
+)
+
+
+def rule() -> tuple[Array, Array]:
+    """Angles s = pi - theta on [0, pi] and their weights for the mean over theta."""
+    x = np.array([*(-np.array(NODES))[::-1], *NODES])
+    w = np.array([*WEIGHTS[::-1], *WEIGHTS])
+    hi = np.pi * RATIO ** -np.arange(PANELS)
+    lo = np.append(hi[1:], 0.0)
+    half = (hi - lo) / 2
+    return (lo[:, None] + half[:, None] * (1 + x)).ravel(), (half[:, None] * w / np.pi).ravel()
+
+
+def course(kappa1: Array, kappa2: Array, h: float, steps: int) -> Array:
+    """Expected loss at t = 0 .. steps (steps + 1, n) at rates kappa h^(3/2), (n,) each: ``loss_course`` by the rule."""
+    s, weights = rule()
+    z = np.append(-np.cos(s) + 1j * np.sin(s), [-1.0, 1.0])
+    mean = np.append((h - 1) / h * weights, [0.5 / h, 0.5 / h])
+    one = two = np.full((kappa1.size, z.size), h**-0.25, dtype=complex)
+    out = np.empty((steps + 1, kappa1.size))
+    for t in range(steps + 1):
+        e = z - one * two
+        out[t] = (e.real**2 + e.imag**2) @ mean
+        one, two = one + kappa1[:, None] * e * two.conj(), two + kappa2[:, None] * e * one.conj()
+    return out
+
+
+def along_picture(alpha: float, steps: float, h: float) -> Picture:
+    """Loss along eta_1 + eta_2 = 2 h^alpha against the split (left) and step by step for two splits (right).
+
+    alpha  exponent of the mean rate; steps  gradient steps; h  width
+    Both panels show the loss over the loss at equal rates.
+    """
+    splits = np.linspace(-1.0, 1.0, SPLITS)
+    kappa, number, last = h ** (alpha - 1.5), int(steps), int(STEPS[-1])
+    values = course(kappa * (1 + splits), kappa * (1 - splits), h, number)[-1]
+    balanced = float(values[SPLITS // 2])
+    ratio = values / balanced
+    pair = course(kappa * np.array([1.0, 1 + SPLIT]), kappa * np.array([1.0, 1 - SPLIT]), h, last)
+    times, gain = np.arange(last + 1.0), pair[:, 1] / pair[:, 0]
+    left = Panel(
+        title=f"Loss along η₁ + η₂, step {number}",
+        xlabel="split of the rates, δ",
+        ylabel="loss / loss at equal rates",
+        xlim=(-1.0, 1.0),
+        ylim=(0.0, 2.0),
+        curves=(
+            Curve("rates (1 + δ, 1 − δ)", splits.tolist(), ratio.tolist()),
+            Curve("balanced", [0.0], [1.0], points=True),
+        ),
+    )
+    right = Panel(
+        title="Split 0.3 over balance, step by step",
+        xlabel="step t",
+        ylabel="loss / loss at equal rates",
+        xlim=(0.0, float(last)),
+        ylim=(0.0, 2.0),
+        curves=(
+            Curve("δ = 0.3", times.tolist(), gain.tolist()),
+            Curve("this step", [float(number)], [float(gain[number])], points=True),
+        ),
+    )
+    return Picture((left, right), _summary(ratio, balanced))
+
+
+def _summary(ratio: Array, balanced: float) -> str:
+    half = ratio[SPLITS // 2 :]
+    best = int(np.argmax(half <= half.min() + 1e-6))  # the smallest split that is as good as any
+    text = f"Loss at equal rates {balanced:.6f}: "
+    if half[1] > 1 and best == 0:
+        return text + "a valley, and no split does better."
+    return text + ("a valley, but" if half[1] > 1 else "a hill;") + f" best at δ = {best * 2 / (SPLITS - 1):.3f}."
+
+
+ALONG = Model(
+    name="layers.along",
+    sliders=(
+        Slider("alpha", "rate, α in h^α", tuple(np.round(np.arange(1.0, 1.451, 0.05), 2).tolist()), start=7),
+        Slider("steps", "step, t", STEPS, start=0),
+        Slider("h", "width, h", (64.0, 125.0, 250.0, 500.0, 1000.0, 4000.0, 16000.0, 100000.0), start=4),
+    ),
+    picture=along_picture,
+)

@@ -1,0 +1,155 @@
+"""The house style of figures, and the drawings that more than one chapter needs. Nothing here computes.
+
+Colours are those of Okabe and Ito (told apart under colour blindness); ordered families (depths, widths) use the
+cividis map, which also reads in grey print. Backgrounds are transparent and ink is dark: the site turns the ink light
+in dark mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lrtransfer.pictures import Picture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, BLACK = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#CC79A7",
+    "#56B4E9",
+    "#222222",
+)
+CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
+
+
+def use_house_style() -> None:
+    """Set the look of every figure of a notebook: vector output, sizes, colours, transparent background."""
+    import matplotlib as mpl
+    from matplotlib_inline.backend_inline import set_matplotlib_formats
+
+    # bbox_inches "tight" is the inline default; the transparent face lets a page's background through.
+    set_matplotlib_formats("svg", facecolor="none", edgecolor="none", metadata={"Date": None})
+    mpl.rcParams.update(
+        {
+            "figure.figsize": (7.2, 3.2),
+            "figure.constrained_layout.use": True,
+            "figure.facecolor": "none",
+            "axes.facecolor": "none",
+            "savefig.facecolor": "none",
+            "font.size": 10.5,
+            "axes.titlesize": 10.5,
+            "axes.labelsize": 10.5,
+            "legend.fontsize": 9,
+            "legend.frameon": False,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.prop_cycle": mpl.cycler(color=CYCLE),
+            "lines.linewidth": 1.6,
+            "image.cmap": "cividis",
+            "svg.hashsalt": "lrtransfer",  # the same drawing gives the same file
+        }
+    )
+
+
+def ordered_colors(n: int) -> list[Any]:
+    """``n`` colours from dark to light for an ordered family; the lightest is still legible on white."""
+    import matplotlib as mpl
+
+    return list(mpl.colormaps["cividis"](np.linspace(0.0, 0.82, n)))
+
+
+def panels(rows: int, columns: int, *, height: float = 2.7, **kwargs: Any) -> tuple[Figure, Any]:
+    """A figure of ``rows`` x ``columns`` axes at the page's width; ``height`` of a row in inches."""
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(rows, columns, figsize=(7.2, height * rows), **kwargs)
+
+
+def panel_letters(axes: Any) -> None:
+    """Put A, B, C ... at the upper left of each axes, in reading order."""
+    for letter, ax in zip("ABCDEFGHIJKLMNOP", np.ravel(axes), strict=False):
+        ax.text(-0.02, 1.04, letter, transform=ax.transAxes, ha="right", va="bottom", fontweight="bold")
+
+
+def rate_sweep(
+    ax: Axes,
+    lrs: ArrayLike,
+    losses: ArrayLike,
+    *,
+    label: str,
+    color: Any,
+    best: tuple[float, float, float] | None = None,
+) -> None:
+    """Loss against learning rate with its minimum marked.
+
+    lrs, losses   (rates,) and (rates, seeds) or (rates,); a rate at which any seed diverged is left out of the mean
+    best          (low, lr, high) of the best rate: a marker with a horizontal bar over its spread
+    The curve is the geometric mean over seeds, the band one standard error of the log.
+    """
+    lrs = np.asarray(lrs, dtype=float)
+    table = np.asarray(losses, dtype=float).reshape(len(lrs), -1)
+    logs = np.log(np.where(np.isfinite(table), table, np.nan))
+    keep = np.isfinite(logs).all(axis=1)
+    mean = logs[keep].mean(axis=1)
+    ax.loglog(lrs[keep], np.exp(mean), color=color, label=label)
+    if table.shape[1] > 1:
+        error = logs[keep].std(axis=1, ddof=1) / np.sqrt(table.shape[1])
+        ax.fill_between(lrs[keep], np.exp(mean - error), np.exp(mean + error), color=color, alpha=0.25, lw=0)
+    if best is not None:
+        low, lr, high = best
+        height = np.exp(np.interp(np.log(lr), np.log(lrs[keep]), mean))
+        ax.plot([low, high], [height, height], color=color, lw=3, alpha=0.8, solid_capstyle="butt")
+        ax.plot(lr, height, "v", color=color, ms=7, mec="white", mew=0.8, zorder=5)
+
+
+def mark_minimum(ax: Axes, x: ArrayLike, y: ArrayLike, *, color: Any) -> None:
+    """A triangle at the lowest finite point of a curve."""
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    lowest = int(np.argmin(np.where(np.isfinite(y), y, np.inf)))
+    ax.plot(x[lowest], y[lowest], "v", color=color, ms=6, mec="white", mew=0.8, zorder=5, clip_on=False)
+
+
+def legend_beside(figure: Figure, ax: Axes, **kwargs: Any) -> None:
+    """One legend for all panels, to the right of them."""
+    handles, labels = ax.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right center", **kwargs)
+
+
+def draw_picture(picture: Picture) -> Figure:
+    """Draw the value of a slider figure with matplotlib; the page's script draws the same value as SVG."""
+    figure, axes = panels(1, len(picture.panels), height=3.0, squeeze=False)
+    for ax, panel in zip(axes[0], picture.panels, strict=True):
+        for curve, color, dash in zip(panel.curves, CYCLE, DASHES, strict=False):
+            style = {"linestyle": "", "marker": "o", "ms": 4} if curve.points else {"linestyle": dash}
+            ax.plot(curve.x, curve.y, color=color, label=curve.label, **style)
+        ax.set(xlabel=panel.xlabel, ylabel=panel.ylabel, xlim=panel.xlim, ylim=panel.ylim, title=panel.title)
+        ax.set(xscale="log" if panel.xlog else "linear", yscale="log" if panel.ylog else "linear")
+        ax.legend(loc="best")
+    return figure
+
+
+def save_svg(figure: Figure) -> str:
+    """The figure as an SVG document, closed afterwards."""
+    import io
+
+    import matplotlib.pyplot as plt
+
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    plt.close(figure)
+    return buffer.getvalue()
+
+
+def labels(prefix: str, values: Sequence[Any]) -> list[str]:
+    """``["L = 1", "L = 2"]`` from ``("L", [1, 2])``, with the infinity sign for ``inf``."""
+    return [f"{prefix} = ∞" if v == np.inf else f"{prefix} = {v:g}" for v in values]

@@ -1,0 +1,184 @@
+"""The statistic of a rate sweep, shared by all chapters: best rate, spread over seeds, drift with size.
+
+A sweep trains the same network at many learning rates and several seeds. ``best_lr`` turns its losses into
+one best rate with an uncertainty and says when the grid was too short to tell; ``drift`` turns the best rates
+of several sizes into one slope. Both work in log2 of the rate: "one octave" is a factor of two.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lrtransfer._check import positive, refuse
+
+Array = NDArray[np.float64]
+
+
+class OnEdgeWarning(UserWarning):
+    """The best rate lies at the edge of what was searched, so the sweep bounds it and does not measure it."""
+
+
+@dataclass(frozen=True)
+class BestLR:
+    """The best rate of a sweep; all rates in the unit of the rates searched.
+
+    ``lr``: the optimum of the mean log loss.
+    ``low``, ``high``: ``lr`` divided and multiplied by 2**s, with s the standard error over seeds, in
+    octaves. ``on_edge``: True when the grid does not resolve the optimum (see ``best_lr``); ``lr`` is then
+    only a bound.
+    """
+
+    lr: float
+    low: float
+    high: float
+    on_edge: bool
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How the best rate moves with size, from a straight line through log2 rate against log2 size.
+
+    ``slope``: octaves of rate per octave of size; 0 means that the rate transfers, -1 that it falls like
+    1/size. ``slope_error``: the standard error of the slope, from the scatter of the points about the line.
+    ``total``: log2 of the last best rate over the first, no fit involved.
+    ``on_edge``: True when any of the best rates was at the edge of its sweep; the slope then is not a
+    measurement.
+    """
+
+    slope: float
+    slope_error: float
+    total: float
+    on_edge: bool
+
+
+def _vertex(x: Array, y: Array) -> float | None:
+    """Minimum of the parabola through three points, x increasing; None when it does not open upwards."""
+    left, right = (y[1] - y[0]) / (x[1] - x[0]), (y[2] - y[1]) / (x[2] - x[1])
+    bend = (right - left) / (x[2] - x[0])  # half the second derivative
+    if not bend > 0:
+        return None
+    # The chord's slope is the tangent at the chord's midpoint; from there walk to slope zero.
+    return float((x[0] + x[1]) / 2 - left / (2 * bend))
+
+
+def _optimum(x: Array, y: Array) -> tuple[float, bool]:
+    """Minimum of one curve (inf where it diverged) and whether the grid leaves it unresolved."""
+    lowest = y.min()
+    first = int(np.argmin(y))
+    last = first  # the last of the tied points that follow the first without a gap
+    while last + 1 < y.size and y[last + 1] == lowest:
+        last += 1
+    before = y[first - 1] if first > 0 else np.inf
+    after = y[last + 1] if last + 1 < y.size else np.inf
+    if np.isfinite(before) and np.isfinite(after):
+        if last - first >= 2:  # a flat floor: three points of it say nothing, its middle is the fair answer
+            return float((x[first] + x[last]) / 2), False
+        # Two tied points need no case of their own: the vertex then is the middle between them.
+        near = slice(first - 1, first + 2)
+        vertex = _vertex(x[near], y[near])
+        return (float(x[first]) if vertex is None else vertex), False
+    # One neighbour is missing (end of the grid) or diverged. At the end of the grid nothing more is known. At
+    # the border of divergence the three finite points on the other side still decide, if their parabola turns
+    # back before the last of them: an interpolation, not an extrapolation.
+    if first == last and 0 < first < y.size - 1 and (np.isfinite(before) or np.isfinite(after)):
+        near = slice(first - 2, first + 1) if np.isfinite(before) else slice(first, first + 3)
+        if near.start >= 0 and near.stop <= y.size and np.isfinite(y[near]).all():
+            vertex = _vertex(x[near], y[near])
+            if vertex is not None and x[near][0] <= vertex <= x[near][2]:
+                return vertex, False
+    edge = last if np.isfinite(before) else first
+    return float(x[edge]), True
+
+
+def best_lr(lrs: ArrayLike, losses: ArrayLike) -> BestLR:
+    r"""Best learning rate of a sweep: the vertex of a parabola through the mean log loss near its minimum.
+
+    With x = log2 lr and y = mean over seeds of ln loss (the log of the geometric mean), the parabola through
+    the lowest point and its two neighbours has its vertex where the slopes of the two chords, taken at the
+    chords' midpoints, interpolate to zero. The vertex is never further than half a grid step from the lowest
+    point.
+
+    ``lrs``: the rates searched, shape (lrs,), positive and increasing, at least three; any spacing.
+    ``losses``: losses at those rates, shape (lrs, seeds), positive; ``inf`` marks a run that diverged. A rate
+    at which any seed diverged has an infinite mean: it is never the best, nor a point of the parabola.
+
+    The spread: s is the standard error over seeds of the seeds' own optima, each found as above on its own
+    curve, in log2 (standard deviation with n - 1, over sqrt(n); zero for a single seed). ``low`` and ``high``
+    are lr / 2**s and lr * 2**s. A seed whose own optimum is at the edge enters with that edge.
+
+    Special cases: a floor of three or more equal means counts at its middle. A minimum on the first or last
+    rate is unresolved: ``lr`` is that rate, ``on_edge`` is True and an ``OnEdgeWarning`` is issued. The same
+    holds where the neighbour of the minimum diverged, unless the parabola through the minimum and the two
+    points on its other side turns back between them.
+
+    Returns ``BestLR``. Raises ``ValueError`` for rates or losses as above, NaN, zero or negative losses
+    (their log is not finite: add a floor first), or when no rate kept every seed finite.
+    """
+    rates = positive("lrs", lrs)
+    if rates.ndim != 1 or rates.size < 3 or not (np.diff(rates) > 0).all():
+        raise refuse("lrs", lrs, "a list of at least three increasing rates")
+    table = positive("losses", losses, infinite=True)
+    if table.ndim != 2 or table.shape[0] != rates.size or table.shape[1] == 0:
+        raise ValueError(
+            f"losses of shape {table.shape} is not allowed: losses must have shape (lrs, seeds) = "
+            f"({rates.size}, at least 1)."
+        )
+    curves = np.log(table)  # (lrs, seeds); log(inf) = inf without a warning
+    # Sorting makes the sum, and so the result, independent of the order of the seeds to the last bit.
+    mean = np.sort(curves, axis=1).mean(axis=1)
+    if not np.isfinite(mean).any():
+        raise ValueError(
+            "losses is not allowed: at every rate some seed diverged; "
+            "losses must stay finite for all seeds at one rate or more, so search lower rates."
+        )
+    x = np.log2(rates)
+    centre, on_edge = _optimum(x, mean)
+    own = np.sort([_optimum(x, curve)[0] for curve in curves.T])
+    spread = float(own.std(ddof=1) / np.sqrt(own.size)) if own.size > 1 else 0.0
+    if on_edge:
+        warnings.warn(
+            f"the best rate {2**centre:.3g} is at the edge of what was searched "
+            f"({rates[0]:.3g} to {rates[-1]:.3g}, or the border of divergence): extend or refine the rates.",
+            OnEdgeWarning,
+            stacklevel=2,
+        )
+    return BestLR(
+        lr=float(2**centre),
+        low=float(2 ** (centre - spread)),
+        high=float(2 ** (centre + spread)),
+        on_edge=on_edge,
+    )
+
+
+def drift(best_lrs: Sequence[BestLR] | ArrayLike, sizes: ArrayLike) -> Drift:
+    """Change of the best rate with size, in octaves per octave.
+
+    Least squares for log2 lr = a + slope * log2 size; with n points, residuals e and x = log2 size,
+    slope_error = sqrt(sum e^2 / (n - 2) / sum (x - mean x)^2).
+
+    ``best_lrs``: the best rates, shape (sizes,): results of ``best_lr`` or plain positive rates.
+    ``sizes``: depths or widths, shape (sizes,), positive and increasing, at least three.
+
+    Returns ``Drift``. Raises ``ValueError`` for other shapes or values.
+    """
+    octaves = np.log2(positive("sizes", sizes))
+    if octaves.ndim != 1 or octaves.size < 3 or not (np.diff(octaves) > 0).all():
+        raise refuse("sizes", sizes, "a list of at least three increasing sizes")
+    entries = list(best_lrs) if isinstance(best_lrs, Sequence) else best_lrs
+    on_edge = False
+    if isinstance(entries, list):
+        on_edge = any(entry.on_edge for entry in entries if isinstance(entry, BestLR))
+        entries = [entry.lr if isinstance(entry, BestLR) else entry for entry in entries]
+    rates = np.log2(positive("best_lrs", entries))
+    if rates.shape != octaves.shape:
+        raise refuse("best_lrs", best_lrs, f"as many rates as there are sizes, {octaves.size}")
+    x, y = octaves - octaves.mean(), rates - rates.mean()
+    slope = x @ y / (x @ x)
+    left_over = y - slope * x
+    error = np.sqrt(left_over @ left_over / (x.size - 2) / (x @ x))
+    return Drift(float(slope), float(error), float(rates[-1] - rates[0]), on_edge)

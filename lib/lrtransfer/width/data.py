@@ -1,0 +1,160 @@
+"""The data of a linear regression as the width engine uses it: checked, and reduced to d numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lrtransfer import _check
+
+Array = NDArray[np.float64]
+PARAMETRISATIONS = ("mup", "sp", "ntp")
+
+
+@dataclass(frozen=True)
+class Regression:
+    """Inputs X of shape (m, d) and targets y of shape (m,), with the loss ``|X theta - y|^2 / (2 m)``.
+
+    With ``X = Q R`` the loss is ``(|R theta - z|^2 + rest) / (2 m)``, ``z = Q'y``: d numbers instead of m,
+    and no cancellation against the part of y that no theta can fit.
+    """
+
+    X: Array
+    y: Array
+    R: Array
+    z: Array
+    rest: float
+
+    @property
+    def m(self) -> int:
+        """Number of samples."""
+        return self.X.shape[0]
+
+    @property
+    def d(self) -> int:
+        """Input dimension."""
+        return self.X.shape[1]
+
+    def loss(self, theta: Array) -> Array:
+        """Losses of linear forms theta of shape (d, ...), inf where theta is; shape (...)."""
+        return (self.excess(theta) + self.rest) / (2 * self.m)
+
+    def excess(self, theta: Array) -> Array:
+        """``|R theta - z|^2``: 2 m times the loss above that of the best linear form; inf where theta is."""
+        finite = np.isfinite(theta).all(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            excess = np.sum(self._misfit(np.where(finite, theta, 0.0)) ** 2, axis=0)
+        return np.where(finite & np.isfinite(excess), excess, math.inf)
+
+    def gradient(self, theta: Array) -> Array:
+        """``u = X'(X theta - y) / m``, the same for every layer, for theta of shape (d, ...)."""
+        return np.tensordot(self.R.T, self._misfit(theta), 1) / self.m
+
+    def _misfit(self, theta: Array) -> Array:
+        return np.tensordot(self.R, theta, 1) - self.z.reshape(-1, *[1] * (theta.ndim - 1))
+
+    @property
+    def degenerate(self) -> bool:
+        """Whether ``K y = 0`` (to rounding), that is ``X'y = 0``: one step then has nothing to learn."""
+        size = float(np.linalg.norm(self.X) * np.linalg.norm(self.y))
+        return bool(np.linalg.norm(self.X.T @ self.y) <= 4 * self.m * np.finfo(float).eps * size)
+
+
+def regression(X: ArrayLike, y: ArrayLike) -> Regression:
+    """Check inputs and targets; ValueError if they are not finite arrays of shapes (m, d) and (m,)."""
+    inputs, targets = _check.finite("X", X), _check.finite("y", y)
+    if inputs.ndim != 2 or inputs.size == 0:
+        raise _check.refuse(
+            "X", inputs.shape, "an array of shape (m, d) with m, d >= 1 (the value is its shape)"
+        )
+    if targets.shape != inputs.shape[:1]:
+        allowed = f"of shape ({inputs.shape[0]},), one target a row of X (the value is its shape)"
+        raise _check.refuse("y", targets.shape, allowed)
+    q, r = np.linalg.qr(inputs)
+    z = q.T @ targets
+    return Regression(inputs, targets, r, z, float(np.sum((targets - q @ z) ** 2)))
+
+
+def width_of(width: float, *, infinite: bool) -> float:
+    """The width as a float, at least 1; ``math.inf`` where the limit is deterministic."""
+    checked = _check.integer("width", width, minimum=1, infinite=infinite)
+    if checked.ndim:
+        raise _check.refuse("width", width, "one whole number, at least 1")
+    return float(checked)
+
+
+def limit_lr(X: ArrayLike, y: ArrayLike, hidden_layers: int) -> float:
+    """The best rate of one step at infinite width under muP.
+
+    ``eta_inf = (m / L) y'K y / |K y|^2``, ``K = X X' / d``: in the limit one step moves the outputs to
+    ``eta (L / m) K y`` and the loss is a parabola in eta.
+
+    Parameters
+    ----------
+    X, y
+        Inputs of shape (m, d) and targets of shape (m,).
+    hidden_layers
+        The number L of trained n x n matrices.
+
+    Returns
+    -------
+    float
+        The rate, dimensionless once x and y are.
+
+    Raises
+    ------
+    ValueError
+        For malformed data, and when ``K y = 0``: the loss then does not depend on the rate.
+
+    Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), theorem for t = 1.
+    """
+    return _limit_lr(regression(X, y), _check.count("hidden_layers", hidden_layers, minimum=1))
+
+
+def _limit_lr(data: Regression, layers: int) -> float:
+    if data.degenerate:
+        raise _check.refuse("y", "a vector with K y = 0", "correlated with the inputs, X'y != 0")
+    correlation = data.X.T @ data.y  # y'Ky = |X'y|^2 / d and |Ky|^2 = |X X'y|^2 / d^2
+    image = data.X @ correlation
+    return float(data.m * data.d * (correlation @ correlation) / (layers * (image @ image)))
+
+
+def sp_limit_lr(X: ArrayLike, y: ArrayLike, hidden_layers: int, theta0: ArrayLike) -> NDArray[np.float64]:
+    """The limit of n eta_n under SP (of eta_n under NTP), given the linear form at initialisation.
+
+    ``(m / L) chi'K chi / |K chi|^2`` with ``chi = X theta_0 - y``. In the limit ``theta_0 ~ N(0, I / d)``
+    stays random, so the limit is random unless all nonzero eigenvalues of K are equal (d = 1 in particular,
+    where it is ``m / (L lambda)``).
+
+    Parameters
+    ----------
+    X, y, hidden_layers
+        As in ``limit_lr``.
+    theta0
+        One linear form or many, shape (..., d).
+
+    Returns
+    -------
+    array
+        One limit a form, shape (...); inf where K chi = 0 exactly (nothing to learn, any rate does).
+
+    Raises
+    ------
+    ValueError
+        For malformed data or a theta0 whose last axis is not d.
+
+    Source: the theorem for t = 1 with y replaced by -chi; derived, not printed.
+    """
+    data = regression(X, y)
+    layers = _check.count("hidden_layers", hidden_layers, minimum=1)
+    forms = _check.finite("theta0", theta0)
+    if forms.ndim == 0 or forms.shape[-1] != data.d:
+        raise _check.refuse("theta0", forms.shape, f"of shape (..., {data.d}) (the value is its shape)")
+    slope = data.gradient(np.moveaxis(forms, -1, 0))  # X'chi / m
+    above = np.sum(slope**2, axis=0)
+    below = np.sum(np.tensordot(data.R, slope, 1) ** 2, axis=0)
+    safe = np.where(below > 0, below, 1.0)
+    return np.where(below > 0, data.m * data.d * above / (layers * safe), math.inf)

@@ -1,0 +1,148 @@
+"""How far training moves the features, and scaling exponents with their errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lrtransfer import _check
+from lrtransfer.width.data import _limit_lr, regression
+from lrtransfer.width.network import Trained, _pad, one_step
+from lrtransfer.width.optimum import minimise_polynomial
+from lrtransfer.width.training import _explore, _network, _rate_unit
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Exponent:
+    """A power law ``statistic = exp(intercept) * size^slope`` and the standard error of its slope."""
+
+    slope: float
+    error: float
+    intercept: float
+
+
+def feature_updates(
+    width: float,
+    X: ArrayLike,
+    y: ArrayLike,
+    hidden_layers: int,
+    *,
+    lr: float | None = None,
+    steps: int = 1,
+    parametrisation: str = "mup",
+    seeds: Sequence[int],
+) -> Array:
+    """Size of the change of the hidden features, per entry: ``||Delta z_l|| / sqrt(n)``.
+
+    ``z_l = W_l .. W_0 x``, and the square is averaged over the inputs:
+    ``sqrt(mean_i ||z_l^(t)(x_i) - z_l^(0)(x_i)||^2 / n)``.
+
+    Parameters
+    ----------
+    width, X, y, hidden_layers, parametrisation
+        As in ``one_step_coefficients``.
+    lr
+        The rate in the parametrisation's own unit; by default each draw's best rate for one step on (0, 4
+        eta_inf), divided by n under SP.
+    steps
+        Number of gradient steps, >= 1.
+    seeds
+        One draw of the weights a seed.
+
+    Returns
+    -------
+    array
+        Shape (seeds, L), layers l = 1 .. L; inf where the run overflowed.
+
+    Raises
+    ------
+    ValueError
+        As in ``one_step_coefficients``, for a rate that is not positive or steps below 1.
+
+    Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), the discussion of muP (Delta z =
+    Theta(1)).
+    """
+    data = regression(X, y)
+    count = _check.count("steps", steps, minimum=1)
+    if len(seeds) == 0:
+        raise _check.refuse("seeds", seeds, "a list of one seed or more")
+    _network(width, data, hidden_layers, parametrisation, 0)  # checks the arguments before they are used
+    unit = _rate_unit(width, parametrisation)
+    rate = None if lr is None else float(_check.positive("lr", lr)) / unit
+    inputs = data.R.T / math.sqrt(data.m)  # its outer product is X'X / m: d columns stand for the m samples
+    updates = []
+    for seed in seeds:
+        network = _network(width, data, hidden_layers, parametrisation, seed)
+        _explore(network, data, count)
+        eta = rate
+        if eta is None:
+            high = 4 * _limit_lr(data, network.layers)
+            eta = float(minimise_polynomial(one_step(network, data)[None], data, 0.0, high)[0])
+        squares = np.zeros(network.layers)
+        trained = Trained(network, data, np.array([eta]), count)
+        fresh = Trained(network, data, np.array([eta]), 0)
+        for column in inputs.T:
+            after, before = trained.forward(column[:, None]), fresh.forward(column[:, None])
+            with np.errstate(over="ignore"):
+                squares += [_distance(x, z) for x, z in zip(after[1:], before[1:], strict=True)]
+        updates.append(np.where(trained.diverged, math.inf, np.sqrt(squares)))
+    return np.array(updates)
+
+
+def scaling_exponent(sizes: ArrayLike, samples: ArrayLike) -> Exponent:
+    """Slope of log rms against log size by weighted least squares, with its error from the spread over seeds.
+
+    ``log sqrt(mean_seeds s^2) = intercept + slope log size``; the weight of a point is the inverse variance
+    of its left side, to first order ``var(s^2) / (4 seeds mean(s^2)^2)``, and the slope's error follows from
+    these variances (not from the residuals of the line, so that a bent curve is not hidden in a larger
+    error).
+
+    Parameters
+    ----------
+    sizes
+        Widths, shape (sizes,), positive, at least two different ones.
+    samples
+        One number a size and seed, shape (sizes, seeds), at least two seeds; signs do not matter.
+
+    Returns
+    -------
+    Exponent
+        slope, error, intercept. Points without any spread are fitted with equal weights and error 0.
+
+    Raises
+    ------
+    ValueError
+        For other shapes, non-finite samples, or a size at which every sample is zero.
+    """
+    x = np.log(_check.positive("sizes", sizes))
+    values = _check.finite("samples", samples)
+    if x.ndim != 1 or np.unique(x).size < 2:
+        raise _check.refuse("sizes", sizes, "a list of at least two different sizes")
+    if values.ndim != 2 or values.shape[0] != x.size or values.shape[1] < 2:
+        allowed = f"of shape ({x.size}, seeds) with two or more seeds (the value is its shape)"
+        raise _check.refuse("samples", values.shape, allowed)
+    largest = np.abs(values).max(axis=1, keepdims=True)
+    if not (largest > 0).all():
+        raise _check.refuse("samples", 0.0, "nonzero for some seed at every size")
+    squares = (values / largest) ** 2
+    mean = squares.mean(axis=1)
+    variance = squares.var(axis=1, ddof=1) / (4 * values.shape[1] * mean**2)
+    flat = bool((variance <= 1e-24).any())  # a spread at rounding level is no spread
+    weight = np.ones(x.size) if flat else 1 / variance
+    target = np.log(largest[:, 0]) + np.log(mean) / 2
+    centre = x - np.average(x, weights=weight)
+    information = np.sum(weight * centre**2)
+    slope = float(np.sum(weight * centre * target) / information)
+    intercept = float(np.average(target - slope * x, weights=weight))
+    return Exponent(slope, 0.0 if flat else float(information**-0.5), intercept)
+
+
+def _distance(after: Array, before: Array) -> float:
+    size = max(len(after), len(before))  # a shorter vector is one with zeros appended
+    return float(np.sum((_pad(after, size) - _pad(before, size)) ** 2))

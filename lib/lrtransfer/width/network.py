@@ -1,0 +1,188 @@
+"""One draw of the deep linear network of any width, its one-step polynomial and its training.
+
+The network is ``f(x) = V' W_L .. W_1 W_0 x`` with n-wide layers; W_1 .. W_L are trained by gradient descent.
+In normalised form (every matrix N(0, 1/n), W_0 N(0, 1/(n d)), v N(0, 1/n)) the three parametrisations differ
+by one number, the output scale s,
+
+    f = s v' W_L .. W_0 x,      W_l <- W_l - (eta / s) b_{l+1} (A_{l-1} u)',      u = (1/m) sum_i chi_i x_i,
+
+with ``A_l = W_l .. W_0`` and ``b_l = W_l' .. W_L' v``: s = 1 for muP; s = sqrt(n) for NTP at rate eta and for
+SP at rate eta / n. Rates inside this module are the normalised eta. Updates have rank one, so a network after
+t steps is its initial matrices and t vectors a side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrtransfer.width.data import Regression
+from lrtransfer.width.gaussian import Euclidean, LazyGaussian, Rotated, Space
+
+Array = NDArray[np.float64]
+
+
+class Matrix(Protocol):
+    """All the engine needs of a weight matrix: products with blocks of columns."""
+
+    def matvec(self, x: Array) -> Array:
+        """``W x``."""
+
+    def rmatvec(self, x: Array) -> Array:
+        """``W' x``."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """Initial weights: W_0 .. W_L, the normalised read-out v, and the output scale s."""
+
+    weights: Sequence[Matrix]
+    readout: Array
+    scale: float
+
+    @property
+    def layers(self) -> int:
+        """The number L of trained matrices."""
+        return len(self.weights) - 1
+
+
+def draw(
+    width: float, d: int, layers: int, *, parametrisation: str, seed: int, coordinates: bool = False
+) -> Network:
+    """One draw of the initial weights, lazily revealed.
+
+    Draws at different widths are independent; the three parametrisations share the normalised weights of a
+    seed. ``coordinates=True`` keeps vectors of R^n (memory linear in n) instead of the rotated coordinates
+    (independent of n).
+    """
+    entropy = [seed] if math.isinf(width) else [seed, int(width)]
+    seeds = np.random.SeedSequence(entropy).spawn(layers + 2)
+    unit = 1 / math.sqrt(width)
+    spaces: list[Space] = [
+        Euclidean(int(width), unit) if coordinates else Rotated(width) for _ in range(layers + 1)
+    ]
+    readout = spaces[layers].fresh(np.random.default_rng(seeds[-1]), 1)[0]
+    first = LazyGaussian(spaces[0], Euclidean(d, unit), scale=1 / math.sqrt(d), seed=seeds[0])
+    rest = [LazyGaussian(spaces[i], spaces[i - 1], seed=seeds[i]) for i in range(1, layers + 1)]
+    return Network([first, *rest], readout, 1.0 if parametrisation == "mup" else math.sqrt(width))
+
+
+def one_step(network: Network, data: Regression) -> Array:
+    """Coefficients theta_0, Phi_1 .. Phi_L of the linear form after one step at rate eta, shape (L + 1, d).
+
+    A term of degree k picks layers l_1 < .. < l_k for the update. With ``T_ij = (A_{i-1} u)' W_{i-1} ..
+    W_{j+1} b_{j+1}`` the polynomial h_j in eps = eta / s that collects every choice whose lowest layer is j
+    obeys
+
+        h_j = -eps (|b_{j+1}|^2 + sum_{i > j} h_i T_ij),        theta = theta_0 + s sum_j h_j A_{j-1}'A_{j-1}
+        u.
+    """
+    w, layers, s = network.weights, network.layers, network.scale
+    b = [network.readout]
+    for layer in range(layers, 0, -1):
+        b.insert(0, w[layer].rmatvec(b[0]))  # b[l - 1] is b_l
+    theta0 = s * w[0].rmatvec(b[0])  # (d,)
+    u = data.gradient(theta0)
+    # Asked with length one and a sign that does not depend on y, so that a seed's weights do not either when
+    # d = 1.
+    length = float(np.linalg.norm(u)) * (1 if u[np.argmax(np.abs(u))] >= 0 else -1)
+    if length == 0:
+        return np.vstack([theta0, np.zeros((layers, data.d))])
+    a = w[0].matvec(u / length)
+    h = np.zeros((layers + 2, layers + 1))  # h[j, k] is the coefficient of eps^k
+    forms = np.zeros((layers + 2, data.d))
+    inner = np.zeros((layers + 2, layers + 2))
+    for i in range(1, layers + 1):
+        back = a
+        for j in range(i - 1, 0, -1):
+            inner[i, j] = length * _dot(back, b[j])  # b[j] is b_{j+1}
+            back = w[j].rmatvec(back)
+        forms[i] = length * w[0].rmatvec(back)
+        if i < layers:
+            a = w[i].matvec(a)
+    for j in range(layers, 0, -1):
+        h[j, 1] = -_dot(b[j], b[j])
+        h[j, 1:] -= inner[j + 1 :, j] @ h[j + 1 :, :-1]
+    coefficients = s * (h.T @ forms) / s ** np.arange(layers + 1)[:, None]
+    coefficients[0] = theta0
+    return coefficients
+
+
+class Trained:
+    """Gradient descent from one draw at R rates at once.
+
+    ``theta`` of shape (steps + 1, d, R) collects the linear forms; columns that overflowed are inf from there
+    on.
+    """
+
+    def __init__(self, network: Network, data: Regression, lrs: Array, steps: int) -> None:
+        self.network, self.data = network, data
+        self.eps = lrs / network.scale  # (R,)
+        self.diverged = np.zeros(lrs.size, dtype=bool)
+        self._past: list[list[tuple[Array, Array]]] = [
+            [] for _ in network.weights
+        ]  # (b_{l+1}, A_{l-1}u) per step
+        self.theta = np.empty((steps + 1, data.d, lrs.size))
+        for step in range(steps + 1):
+            b = self._backward()
+            self._record(step, b[0])
+            if step < steps:
+                self._descend(step, b)
+
+    def forward(self, inputs: Array) -> list[Array]:
+        """``A_0 x .. A_L x`` in normalised form (length ``|z| / sqrt(n)``), each (size, R); x is (d, R)."""
+        states = [self.network.weights[0].matvec(inputs)]
+        for layer in range(1, self.network.layers + 1):
+            states.append(self._apply(layer, states[-1]))
+        return states
+
+    def _backward(self) -> list[Array]:
+        b = [np.repeat(self.network.readout[:, None], self.eps.size, axis=1)]
+        for layer in range(self.network.layers, 0, -1):
+            b.insert(0, self._apply(layer, b[0], transposed=True))
+        return b
+
+    def _record(self, step: int, lowest: Array) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            theta = self.network.scale * self.network.weights[0].rmatvec(lowest)
+            self._alive(theta)
+        self.theta[step] = np.where(self.diverged, math.inf, theta)
+
+    def _descend(self, step: int, b: list[Array]) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            u = self.data.gradient(np.where(self.diverged, 0.0, self.theta[step]))
+        c = [self.network.weights[0].matvec(self._alive(u))]
+        for layer in range(1, self.network.layers):
+            c.append(self._apply(layer, c[-1]))
+        for layer in range(1, self.network.layers + 1):
+            self._past[layer].append((b[layer], c[layer - 1]))
+
+    def _apply(self, layer: int, x: Array, *, transposed: bool = False) -> Array:
+        weight = self.network.weights[layer]
+        with np.errstate(over="ignore", invalid="ignore"):
+            result = weight.rmatvec(x) if transposed else weight.matvec(x)
+            for b, c in self._past[layer]:
+                along, out = (b, c) if transposed else (c, b)
+                size = max(len(result), len(out))
+                result = _pad(result, size) - self.eps * _dot(along, x) * _pad(out, size)
+        return self._alive(result)
+
+    def _alive(self, x: Array) -> Array:
+        """Zero the overflowed columns: those runs are over and must not reach the others via the bases."""
+        self.diverged |= ~np.isfinite(x).all(axis=0)
+        return np.where(self.diverged, 0.0, x)
+
+
+def _dot(x: Array, y: Array) -> Array:
+    """Column-wise inner products; a shorter vector is one with zeros appended."""
+    size = min(len(x), len(y))
+    return np.sum(x[:size] * y[:size], axis=0)
+
+
+def _pad(x: Array, size: int) -> Array:
+    return x if len(x) == size else np.vstack([x, np.zeros((size - len(x), *x.shape[1:]))])

@@ -1,0 +1,70 @@
+"""Fixtures shared by all tests: the built site, a server for it, and a browser."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "book" / "_ext")]
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+ORDER = ["test_notebooks", "test_notebooks_run", "test_site", "test_browser"]  # what needs minutes comes after what needs seconds
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: ORDER.index(item.module.__name__) + 1 if item.module.__name__ in ORDER else 0)
+
+
+@pytest.fixture(scope="session")
+def site() -> Path:
+    """The folder of the built site, brought up to date first (FRESH=1 executes every chapter)."""
+    fresh = ["--fresh"] if os.environ.get("FRESH") else []
+    environment = {k: v for k, v in os.environ.items() if k != "LRTRANSFER_PRESET"}
+    build = subprocess.run(
+        [sys.executable, "tools/build.py", *fresh], cwd=ROOT, capture_output=True, text=True, env=environment
+    )
+    if build.returncode:
+        pytest.fail(f"The site was not built:\n{build.stdout[-8000:]}\n{build.stderr[-8000:]}", pytrace=False)
+    print(build.stdout)
+    return ROOT / "_build" / "html"
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *arguments: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="session")
+def address(site: Path) -> Iterator[str]:
+    """The site, served on localhost."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(site)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A headless Chromium: an installed one, or one that tools/chromium.py installs."""
+    from playwright.sync_api import sync_playwright
+
+    import chromium
+
+    flags = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    with sync_playwright() as playwright:
+        instance = playwright.chromium.launch(executable_path=chromium.find_or_install(), args=flags)
+        yield instance
+        instance.close()

@@ -1,0 +1,51 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from lrtransfer import cli, depth
+
+TRANSFER = ["transfer", "--arch", "residual1", "--from-depth", "8", "--to-depth", "64", "--lr", "0.1", "--r", "2.0"]
+
+
+def test_transfer_prints_the_rate_of_the_library(capsys):
+    assert cli.main(TRANSFER) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert float(first) == pytest.approx(float(depth.transfer_lr(0.1, 8, 64, 2.0, arch="residual1")), rel=1e-5)
+
+
+def test_transfer_of_the_chain_names_the_exponent(capsys):
+    assert cli.main(["transfer", "--from-depth", "2", "--to-depth", "4", "--lr", "0.1", "--r", "0.5"]) == 0
+    assert "p_eff = 0.5" in capsys.readouterr().out
+
+
+def test_bad_input_is_a_sentence_and_status_two(capsys):
+    assert cli.main([*TRANSFER[:-1], "-1"]) == 2
+    assert "r = -1 is not allowed" in capsys.readouterr().err
+
+
+def test_claims_prints_the_ledger_of_the_last_build(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["claims"]) == 2
+    assert "make book" in capsys.readouterr().err
+    folder = tmp_path / "_build" / "html"
+    folder.mkdir(parents=True)
+    rows = [
+        {"id": "depth.model", "chapter": "depth", "verdict": "reproduced", "where": "book/depth.html#x"},
+        {"id": "width.setup", "chapter": "width", "verdict": "open", "where": None},
+    ]
+    (folder / "claims.json").write_text(json.dumps(rows))
+    assert cli.main(["claims"]) == 0
+    assert "1 of 2 claims have a verdict" in capsys.readouterr().out
+    assert cli.main(["claims", "--chapter", "width"]) == 0
+    assert "depth.model" not in capsys.readouterr().out
+
+
+def test_it_is_installed_as_a_command():
+    run = subprocess.run([sys.executable, "-m", "lrtransfer.cli", *TRANSFER], capture_output=True, text=True)
+    assert run.returncode == 0 and run.stderr == ""

@@ -1,0 +1,74 @@
+"""Balanced against split rates in dense runs, the schedule's runs, and the records made of them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from lrtransfer.layers import chain_losses, expected_loss, recorded, two_layer_losses
+from lrtransfer.layers.experiments import advantage, balance_runs, schedule_runs
+from lrtransfer.layers.relu import train_three_layers
+
+
+def test_runs_are_those_of_the_dense_networks():
+    options = dict(draws=2, seed=3)
+    two = balance_runs(2, [20.0, 30.0], 12, 2, split=0.4, **options)
+    assert two.shape == (3, 2, 2, 3)
+    np.testing.assert_array_equal(two[..., 2], two_layer_losses([28.0, 42.0], [12.0, 18.0], 12, 2, **options))
+    three = balance_runs(3, [2.0], 12, 2, split=0.5, noise=0.1, **options)
+    np.testing.assert_array_equal(three[:, :, 0, 0], chain_losses([1.0, 3.0], 12, 2, noise=0.1, **options))
+
+
+def test_advantage_is_the_loss_difference():
+    """Against the exact expectation, within 4 standard errors at every step."""
+    h, rate, split = 24, 60.0, 0.5
+    won = advantage(balance_runs(2, [rate], h, 3, split=split, draws=400, seed=0))
+    for t in (1, 2, 3):
+        exact = expected_loss(rate * (1 + split), rate * (1 - split), h, t) - expected_loss(rate, rate, h, t)
+        assert abs(won.mean[t, 0] - exact) < 4 * won.standard_error[t, 0]
+        assert abs(exact) > 8 * won.standard_error[t, 0]  # so that zero would not pass
+
+
+def test_divergence_is_inf():
+    won = advantage(balance_runs(2, [1e6], 8, 12, split=0.5, draws=2, seed=0))
+    assert np.isinf(won.mean[-1]).all() and not np.isnan(won.mean).any()
+
+
+def test_schedule_runs_are_paired():
+    runs = schedule_runs(10, 0.5, 6, seeds=[4, 7], initialisation="gaussian")
+    assert runs.test_loss.shape == (2, 2, 7) and runs.sharpness.shape == (2, 2)
+    alone = train_three_layers(10, 0.5, 6, seed=7, schedule="norm", initialisation="gaussian", sharpness=True)
+    np.testing.assert_array_equal(runs.train_loss[1, 1], alone.train_loss)
+    assert runs.sharpness[1, 1] == alone.sharpness
+    mean, error = runs.paired(runs.test_loss[:, :, -1])
+    a, b = runs.test_loss[1, :, -1] - runs.test_loss[0, :, -1]
+    assert mean == pytest.approx((a + b) / 2, abs=1e-15) and error == pytest.approx(abs(a - b) / 2)
+
+
+@pytest.mark.parametrize("name", list(recorded.MAKERS))
+def test_records_hold_their_settings_and_numbers(name, tmp_path, monkeypatch):
+    record = recorded.read(name)
+    assert record is not None
+    assert [run["settings"] for run in record["runs"]] == json.loads(json.dumps(recorded.SETTINGS[name]))
+    assert record["cpu_seconds"] > 0 and record["versions"] and record["machine"]
+    small = dict(recorded.SETTINGS[name][0]) | {"h": 6, "steps": 1}
+    monkeypatch.setitem(recorded.SETTINGS, name, [small])
+    again = json.loads(recorded.write(name, tmp_path).read_text())
+    assert again["runs"][0]["numbers"].keys() == record["runs"][0]["numbers"].keys()
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: balance_runs(4, [1.0], 8, 1, split=0.5, draws=2, seed=0), "layers"),
+        (lambda: balance_runs(2, [1.0], 8, 1, split=1.5, draws=2, seed=0), "split"),
+        (lambda: balance_runs(2, [-1.0], 8, 1, split=0.5, draws=2, seed=0), "rates"),
+        (lambda: schedule_runs(8, 1.0, 1, seeds=[0]), "seeds"),
+        (lambda: recorded.read("nothing"), "name"),
+    ],
+)
+def test_bad_input_is_named(call, name):
+    with pytest.raises(ValueError, match=name):
+        call()

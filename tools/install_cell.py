@@ -1,0 +1,45 @@
+"""The first cell of every generated notebook: all after this sentence, with the address filled in."""
+
+# Installs the book's package where it is missing. The numpy, torch, ... that the kernel has stay as they are.
+import importlib.metadata
+import importlib.util
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+REPOSITORY = ""
+
+if importlib.util.find_spec("lrtransfer"):
+    done = "is here already; nothing was installed."
+elif not REPOSITORY:
+    raise RuntimeError(
+        "The package lrtransfer is missing and this notebook does not know where to get it: "
+        'in a copy of the book\'s repository run  pip install ".[chapters]"  and restart the kernel.'
+    )
+else:
+    kept = []
+    for name in ("numpy", "torch", "scipy", "matplotlib", "ipywidgets"):
+        if importlib.util.find_spec(name):
+            kept.append(f"{name}=={importlib.metadata.version(name)}")
+    with tempfile.TemporaryDirectory() as folder:
+        constraints = pathlib.Path(folder, "kept.txt")
+        constraints.write_text("\n".join(kept))
+        package = f"lrtransfer[chapters] @ git+{REPOSITORY}"
+        command = [sys.executable, "-m", "pip", "install", "--constraint", str(constraints), package]
+        pip = subprocess.run(command, capture_output=True, text=True)
+    if pip.returncode:
+        raise RuntimeError(f"pip could not install lrtransfer:\n{pip.stdout}\n{pip.stderr}")
+    importlib.invalidate_caches()
+    done = f"was installed from {REPOSITORY}; left as they were: {', '.join(kept) or 'nothing'}."
+
+import lrtransfer  # noqa: E402
+
+print(f"lrtransfer {lrtransfer.__version__} {done}")
+
+try:  # Colab shows widgets of other packages only when asked to
+    from google.colab import output
+except ImportError:
+    pass
+else:
+    output.enable_custom_widget_manager()
