@@ -24,11 +24,7 @@ def scalar_runs(rates: int) -> list[Run]:
     grid = np.linspace(0.01, 2.0, rates).tolist()
     factor = {"exact": lambda r, depth: r ** (-2 + 2 / depth), "agnostic": lambda r, depth: 1.0}
     return [
-        (x / depth * rule(r, depth), depth, r)
-        for depth in DEPTHS
-        for x in grid
-        for r in R
-        for rule in factor.values()
+        (x / depth * rule(r, depth), depth, r) for depth in DEPTHS for x in grid for r in R for rule in factor.values()
     ]
 
 
@@ -97,9 +93,7 @@ def main() -> None:
         )
         ours, theirs = array_program(rates).ravel(), np.array(plain_loop(runs))
         lr, depth, r = np.array(runs).T
-        steady = lr < stability_edge(
-            depth, r
-        )  # above the edge rounding grows, and chaos may tell the two apart
+        steady = lr < stability_edge(depth, r)  # above the edge rounding grows, and chaos may tell the two apart
         gap = np.max(np.abs(ours[steady] - theirs[steady]))
         print(
             f"{rates:5d} {len(runs):6d} {array * 1e3:7.2f} {plain * 1e3:12.2f} {plain / array:6.0f}"

@@ -18,7 +18,12 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "book" / "_ext")]
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-ORDER = ["test_notebooks", "test_notebooks_run", "test_site", "test_browser"]  # what needs minutes comes after what needs seconds
+ORDER = [
+    "test_notebooks",
+    "test_notebooks_run",
+    "test_site",
+    "test_browser",
+]  # what needs minutes comes after what needs seconds
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -63,7 +68,12 @@ def browser() -> Iterator[Any]:
 
     import chromium
 
-    flags = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    flags = [
+        "--no-sandbox",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+    ]
     with sync_playwright() as playwright:
         instance = playwright.chromium.launch(executable_path=chromium.find_or_install(), args=flags)
         yield instance

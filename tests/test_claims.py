@@ -104,7 +104,7 @@ def test_scorecard_shows_what_is_open(capsys):
     assert dict((s.id, v) for s, v in card.rows)["depth.model"] == REPRODUCED
     assert sum(v == OPEN for _, v in card.rows) == len(card.rows) - 1
     assert f"1 of {len(card.rows)} claims" in card._repr_markdown_()
-    with pytest.raises(ValueError, match="^chapter = 'deepness'"):
+    with pytest.raises(ValueError, match=r"^chapter = 'deepness'"):
         claims.scorecard("deepness")
 
 

@@ -10,7 +10,19 @@ import pytest
 
 from lrtransfer import cli, depth
 
-TRANSFER = ["transfer", "--arch", "residual1", "--from-depth", "8", "--to-depth", "64", "--lr", "0.1", "--r", "2.0"]
+TRANSFER = [
+    "transfer",
+    "--arch",
+    "residual1",
+    "--from-depth",
+    "8",
+    "--to-depth",
+    "64",
+    "--lr",
+    "0.1",
+    "--r",
+    "2.0",
+]
 
 
 def test_transfer_prints_the_rate_of_the_library(capsys):

@@ -117,9 +117,7 @@ def test_plotted_losses_of_figures_1a_5_and_7():
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    st.integers(1, 40), st.floats(0.1, 10.0), st.floats(0.1, 10.0), st.floats(0.05, 0.9), st.floats(0.2, 1.9)
-)
+@given(st.integers(1, 40), st.floats(0.1, 10.0), st.floats(0.1, 10.0), st.floats(0.05, 0.9), st.floats(0.2, 1.9))
 def test_alpha_does_not_depend_on_the_data_under_the_exact_rule(depth, mu_yx, mu_xx, alpha0, inverse):
     def alpha(yx, xx):
         lr = inverse * d.max_stable_lr(depth, yx / xx, xx)
@@ -171,9 +169,7 @@ def test_edges_of_the_range():
     assert (d.gradient_descent(0.5, 2, 3, mu_yx=1.0, init=0.0) == 0.0).all()  # two layers do not
     w = d.gradient_descent(0.1, 7, 2, mu_yx=1.0, init=-0.3, arch="residual1")
     assert w[0] == -0.3
-    negative = d.gradient_descent(
-        0.3, 3, 4, mu_yx=1.0, init=20.0
-    )  # overshoots to a negative weight and goes on
+    negative = d.gradient_descent(0.3, 3, 4, mu_yx=1.0, init=20.0)  # overshoots to a negative weight and goes on
     assert (negative < 0).any() and np.isfinite(negative).all()
 
 

@@ -39,9 +39,7 @@ def loss_of(weights, mu_yx, mu_xx, arch):
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 12), st.floats(1.05, 5.0), st.floats(0.2, 5.0), archs)
 def test_sharpness_is_the_top_eigenvalue_and_the_rest_vanish(depth, r, mu_xx, arch):
-    hessian = d.full_hessian(
-        np.full(depth, at_minimum(depth, r, arch)), mu_yx=r * mu_xx, mu_xx=mu_xx, arch=arch
-    )
+    hessian = d.full_hessian(np.full(depth, at_minimum(depth, r, arch)), mu_yx=r * mu_xx, mu_xx=mu_xx, arch=arch)
     values = np.linalg.eigvalsh(hessian)
     s = d.sharpness(depth, r, mu_xx, arch)
     # The residual a - r is L roundings of r, not 0, and multiplies curvatures of order S: 1e-13 covers both.
@@ -70,8 +68,7 @@ def test_orders_of_substitution(depth, arch):
     hessian = d.full_hessian(np.full(depth, w), mu_yx=mu_yx, mu_xx=mu_xx, arch=arch)
     assert orders.substituted_last == pytest.approx(hessian[0, 0], rel=1e-12)
     up, down = (
-        d.full_gradient_descent(1.0, np.full(depth, w + k * h), 1, mu_yx=mu_yx, mu_xx=mu_xx, arch=arch)
-        for k in (1, -1)
+        d.full_gradient_descent(1.0, np.full(depth, w + k * h), 1, mu_yx=mu_yx, mu_xx=mu_xx, arch=arch) for k in (1, -1)
     )
     slope = ((up[0] - up[1]) - (down[0] - down[1])) / (2 * h)  # of the true gradient along equal weights
     assert orders.right == pytest.approx(slope[0], rel=1e-6)

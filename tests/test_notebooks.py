@@ -183,9 +183,7 @@ def test_ids_do_not_depend_on_other_cells(tmp_path):
     text = file.read_text("utf8")
     # A new equation in front changes every number after it, and one code cell changes its source.
     file.write_text(
-        text.replace("$$ x = 1 $$", "$$ w = 0 $$ (eq-new)\n\n$$ x = 1 $$").replace(
-            "answer = 42", "answer = 43"
-        ),
+        text.replace("$$ x = 1 $$", "$$ w = 0 $$ (eq-new)\n\n$$ x = 1 $$").replace("answer = 42", "answer = 43"),
         "utf8",
     )
     after = made(tmp_path)
@@ -311,13 +309,9 @@ def test_numbers_are_those_of_the_site(site):
     # and each label has the number that the site gives it
     for name, label in book.labels.items():
         if label.kind == "equation":
-            found = re.search(
-                rf'id="equation-{name}".*?class="eqno">\(([\d.]+)\)', html[label.page.doc], re.S
-            )
+            found = re.search(rf'id="equation-{name}".*?class="eqno">\(([\d.]+)\)', html[label.page.doc], re.S)
         elif label.kind in {"figure", "statement", "exercise"}:
-            found = re.search(
-                rf'id="{name}".*?class="caption-number">([^<]*?)\s*<', html[label.page.doc], re.S
-            )
+            found = re.search(rf'id="{name}".*?class="caption-number">([^<]*?)\s*<', html[label.page.doc], re.S)
         else:
             continue
         assert found and found[1].replace("Fig.", "Figure") == label.text, name

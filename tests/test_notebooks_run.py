@@ -66,9 +66,7 @@ def no_process(monkeypatch):
 @pytest.fixture
 def missing(monkeypatch):
     find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "lrtransfer" else find(name)
-    )
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "lrtransfer" else find(name))
 
 
 @pytest.mark.parametrize("address", ["", "https://example.org/a/b"])
@@ -76,10 +74,7 @@ def test_install_cell_leaves_an_importable_package_alone(address, no_process, ca
     import lrtransfer
 
     run_cell(address)
-    assert (
-        capsys.readouterr().out
-        == f"lrtransfer {lrtransfer.__version__} is here already; nothing was installed.\n"
-    )
+    assert capsys.readouterr().out == f"lrtransfer {lrtransfer.__version__} is here already; nothing was installed.\n"
 
 
 def test_install_cell_without_an_address_says_how_to_install(missing, no_process):
@@ -136,9 +131,7 @@ def run_in(kernel, cell, folder):
     """Run the cell as ``kernel`` would, with no index: what is not there cannot be downloaded."""
     report = "\nimport numpy, torch\nprint(lrtransfer.__file__)\nprint(numpy.__file__, torch.__file__)\n"
     (folder / "cell.py").write_text(cell + report)
-    environment = {
-        k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
-    }
+    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
     environment |= {"PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_CONFIG_FILE": os.devnull}
     command = [kernel / "bin" / "python", folder / "cell.py"]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
@@ -204,9 +197,7 @@ def test_notebook_runs_with_only_the_wheel(runs, name, widgets):
     notebook, _, error = results[name, widgets]
     assert error == ""  # neither an exception nor a word on stderr, so no warning
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    assert not [
-        output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"
-    ]
+    assert not [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"]
     for cell, caption in itertools.pairwise(notebook.cells):
         if caption.id == f"{cell.id}-caption":  # the site would give each of two outputs the figure's number
             shown = [output for output in cell.outputs if output.output_type != "stream"]

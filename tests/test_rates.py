@@ -40,9 +40,7 @@ def test_exact_on_a_parabola_at_any_spacing(optimum, bend, gaps):
 def bumpy(seed, seeds=4):
     """A sweep with noise, its minimum well inside."""
     random = np.random.default_rng(seed)
-    return parabola(GRID, random.uniform(-1.5, 1.5), 0.5)[:, None] * np.exp(
-        0.1 * random.normal(size=(9, seeds))
-    )
+    return parabola(GRID, random.uniform(-1.5, 1.5), 0.5)[:, None] * np.exp(0.1 * random.normal(size=(9, seeds)))
 
 
 @given(seed=st.integers(0, 10**6), shift=st.floats(-20, 20))

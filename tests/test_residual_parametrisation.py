@@ -30,9 +30,7 @@ def test_mup_with_the_branch_exponent_one_half_is_mup_sqrt_depth():
 def test_ntp_is_mup_at_gamma0_one_over_root_width():
     lrs = [0.3, 1.0]
     # Width 16: all factors are powers of two, so the two programs agree to the last bit.
-    np.testing.assert_array_equal(
-        sweep(lrs, parametrisation="ntp"), sweep(lrs, parametrisation="mup", gamma0=1 / 4)
-    )
+    np.testing.assert_array_equal(sweep(lrs, parametrisation="ntp"), sweep(lrs, parametrisation="mup", gamma0=1 / 4))
 
 
 def test_sp_is_ntp_at_rate_over_width_when_the_width_is_the_input_dimension():
@@ -93,9 +91,7 @@ def coordinate_check(parametrisation, width, seeds, depth=4):
     return before.square().mean(dim=(1, 2)).numpy(), change.square().mean(dim=(1, 2)).sqrt().numpy()
 
 
-@pytest.mark.parametrize(
-    ("parametrisation", "per_block"), [("mup", 0.5), ("mup_sqrt_depth", 0.125), ("sp", 0.5)]
-)
+@pytest.mark.parametrize(("parametrisation", "per_block"), [("mup", 0.5), ("mup_sqrt_depth", 0.125), ("sp", 0.5)])
 def test_features_start_at_the_derived_scale_at_every_width(parametrisation, per_block):
     x = load("digits").train_x[:64].astype(float)
     expected = (x**2).mean() * (1 + per_block) ** 4  # (|x|^2 / D) (1 + beta^2 / 2)^L
@@ -107,9 +103,7 @@ def test_features_start_at_the_derived_scale_at_every_width(parametrisation, per
         assert error < 0.1 * expected  # or the line above would say nothing
 
 
-@pytest.mark.parametrize(
-    ("parametrisation", "exponent"), [("mup", 0.0), ("mup_sqrt_depth", 0.0), ("ntp", -0.5)]
-)
+@pytest.mark.parametrize(("parametrisation", "exponent"), [("mup", 0.0), ("mup_sqrt_depth", 0.0), ("ntp", -0.5)])
 def test_one_step_moves_the_features_by_the_derived_power_of_the_width(parametrisation, exponent):
     # No sp: at a fixed input dimension its branches move h like N^(1/2), its read-in like N^(-1/2).
     widths, seeds = (128, 512), range(16)
@@ -125,9 +119,7 @@ def test_a_deeper_or_rescaled_network_repeats_the_draws():
     shallow = initial_weights(layer_scales("mup", 8, 2, 5), [3], 8, 2, 5, 4)
     deep = initial_weights(layer_scales("mup", 8, 6, 5), [1, 3], 8, 6, 5, 4)
     assert torch.equal(shallow.branches[:, 0], deep.branches[:2, 1])
-    assert torch.equal(shallow.read_in[0], deep.read_in[1]) and torch.equal(
-        shallow.readout[0], deep.readout[1]
-    )
+    assert torch.equal(shallow.read_in[0], deep.read_in[1]) and torch.equal(shallow.readout[0], deep.readout[1])
     sp = initial_weights(layer_scales("sp", 16, 2, 4), [3], 16, 2, 4, 4)
     ntp = initial_weights(layer_scales("ntp", 16, 2, 4), [3], 16, 2, 4, 4)
     assert torch.equal(sp.branches * 4, ntp.branches) and torch.equal(sp.read_in * 2, ntp.read_in)

@@ -70,9 +70,7 @@ def test_batched_sweep_equals_one_network_at_a_time(parametrisation, activation)
     s = ResidualMLP(16, 3, parametrisation, activation, gamma0, steps=6, batch=32, eval_points=50)
     lrs, seeds = STABLE[parametrisation], [0, 5]
     losses = train_sweep(s, lrs, seeds, device="cpu")
-    plain = np.array(
-        [[plain_network(s, lr, seed) for seed in seeds] for lr in lrs]
-    )  # (lrs, seeds, steps + 1)
+    plain = np.array([[plain_network(s, lr, seed) for seed in seeds] for lr in lrs])  # (lrs, seeds, steps + 1)
     assert (losses[-1] < losses[0]).all()  # it trains, so the gradients matter
     # float32 against float64: 6e-8 a rounding, a few dozen layers and steps.
     np.testing.assert_allclose(losses, np.moveaxis(plain, 2, 0), rtol=1e-5)

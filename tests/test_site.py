@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import key_figures
 import pytest
 from bs4 import BeautifulSoup
 
 import execute
-import key_figures
 from lrtransfer.claims import OPEN, statements
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -70,10 +70,18 @@ def test_every_link_leads_somewhere(site, pages):
 
 
 def test_every_image_has_alternative_text_and_every_figure_a_caption(pages):
-    bare = [(name, tag.get("src")) for name, page in pages.items() for tag in page.select("article img") if not tag.get("alt")]
+    bare = [
+        (name, tag.get("src"))
+        for name, page in pages.items()
+        for tag in page.select("article img")
+        if not tag.get("alt")
+    ]
     assert bare == []
     uncaptioned = [
-        name for name, page in pages.items() for figure in page.select("article figure") if not figure.select("figcaption")
+        name
+        for name, page in pages.items()
+        for figure in page.select("article figure")
+        if not figure.select("figcaption")
     ]
     assert uncaptioned == []
 

@@ -24,9 +24,7 @@ class Page:
 
     doc: str  # as _toc.yml names it, such as book/depth
     chapter: int | None  # its number; None in a part without numbers
-    cells: list[
-        tuple[int, Any]
-    ]  # each cell as the site's own parser splits them, with its first line in the file
+    cells: list[tuple[int, Any]]  # each cell as the site's own parser splits them, with its first line in the file
     executable: bool
     title: str = ""
 
@@ -129,9 +127,7 @@ def read_book(root: Path, entries: list[tuple[str, bool]] | None = None) -> Book
 
 def _figure(book: Book, page: Page, options: dict[str, Any], line: int) -> None:
     if options.get("caption"):
-        book.name(
-            options.get("name", ""), "figure", f"Figure {book.number(page, line, 'figure')}", page, line
-        )
+        book.name(options.get("name", ""), "figure", f"Figure {book.number(page, line, 'figure')}", page, line)
 
 
 def _walk(book: Book, page: Page, lines: list[str], first: int) -> None:

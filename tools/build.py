@@ -19,7 +19,16 @@ HTML = execute.ROOT / "_build" / "html"
 def _render() -> None:
     for name in ("html", ".doctrees", "jupyter_execute"):
         shutil.rmtree(execute.ROOT / "_build" / name, ignore_errors=True)
-    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "-q", "-W", "-n", "--keep-going", "--all"]
+    command = [
+        str(Path(sys.executable).with_name("jupyter-book")),
+        "build",
+        ".",
+        "-q",
+        "-W",
+        "-n",
+        "--keep-going",
+        "--all",
+    ]
     if subprocess.run(command, cwd=execute.ROOT, check=False).returncode:
         raise SystemExit("The site was not built: see the warnings above (each is an error here).")
 

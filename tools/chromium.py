@@ -18,7 +18,10 @@ def find_or_install() -> str:
     found = named or next((path for name in NAMES if (path := shutil.which(name))), None)
     if found is None and shutil.which("apt-get") and os.geteuid() == 0:
         environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-        for command in (["apt-get", "update", "-q"], ["apt-get", "install", "-qy", "--no-install-recommends", "chromium"]):
+        for command in (
+            ["apt-get", "update", "-q"],
+            ["apt-get", "install", "-qy", "--no-install-recommends", "chromium"],
+        ):
             subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
         found = shutil.which("chromium")
     if found is None:

@@ -46,9 +46,7 @@ class Inline:
         out = []
         for piece in re.split(r"(\n[ \t]*\n)", text):  # no construct reaches over an empty line
             start = line
-            out.append(
-                _INLINE.sub(lambda m, s=start: self._one(m, s + m.string[: m.start()].count("\n")), piece)
-            )
+            out.append(_INLINE.sub(lambda m, s=start: self._one(m, s + m.string[: m.start()].count("\n")), piece))
             line += piece.count("\n")
         return "".join(out)
 
@@ -87,9 +85,7 @@ class Inline:
 
     def _role(self, role: str, target: str, line: int) -> str:
         if role in {"cite:t", "cite:p"}:
-            sources = [
-                citations.authors_and_year(self._entry(key.strip(), line)) for key in target.split(",")
-            ]
+            sources = [citations.authors_and_year(self._entry(key.strip(), line)) for key in target.split(",")]
             if role == "cite:t":
                 return ", ".join(f"{names} ({year})" for names, year in sources)
             return "(" + "; ".join(f"{names}, {year}" for names, year in sources) + ")"
@@ -118,9 +114,7 @@ class Inline:
         return f"*{self.translate(label.text, line)}*" if label.kind == "section" else label.text
 
     def _page(self, text: str, target: str, line: int) -> str:
-        place = (
-            target[1:] if target.startswith("/") else posixpath.join(posixpath.dirname(self.page.doc), target)
-        )
+        place = target[1:] if target.startswith("/") else posixpath.join(posixpath.dirname(self.page.doc), target)
         page = self.book.pages.get(posixpath.normpath(place))
         if page is None:
             raise self._error(line, f"{target} is no page of this book")

@@ -159,6 +159,4 @@ def _math(lines: list[str], i: int, where: str, number: int) -> Block:
             return Block("math", number, lines[i : j + 1], indent, match["label"] or "", body=body)
         if "$$" in text:
             break
-    raise DialectError(
-        f"{where}:{number}: $$ must open its own line, and its end may be followed only by a (label)"
-    )
+    raise DialectError(f"{where}:{number}: $$ must open its own line, and its end may be followed only by a (label)")

@@ -48,9 +48,7 @@ class _Cells:
     def markdown(self, text: str, source: str, page: Page, name: str = "") -> None:
         raw = RAW.search(re.sub(r"^( *>? *)(`{3,}|~{3,})\w*\n.*?\n\1\2$", "", text, flags=re.M | re.S))
         if raw:
-            raise DialectError(
-                f"{page.file}: {raw.group().strip()!r} is left in the cell that starts: {source[:70]!r}"
-            )
+            raise DialectError(f"{page.file}: {raw.group().strip()!r} is left in the cell that starts: {source[:70]!r}")
         self.cells.append(nbformat.v4.new_markdown_cell(text, id=name or self._id("markdown", source)))
 
     def code(self, text: str, metadata: dict[str, Any], name: str = "") -> str:
@@ -116,19 +114,13 @@ def differences(texts: dict[str, str], folder: Path, address_counts: bool) -> li
         return one == other or (not address_counts and ADDRESS.sub("", one) == ADDRESS.sub("", other))
 
     missing = [f"{name} is missing" for name in texts if name not in found]
-    stale = [
-        f"{name} is stale" for name, text in texts.items() if name in found and not same(text, found[name])
-    ]
+    stale = [f"{name} is stale" for name, text in texts.items() if name in found and not same(text, found[name])]
     return missing + stale + [f"{name} belongs to no chapter" for name in found if name not in texts]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; fail if a notebook is not current"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a notebook is not current")
     check = parser.parse_args(arguments).check
     folder = ROOT / "notebooks"
     try:

@@ -7,7 +7,7 @@ import sys
 import execute
 
 sys.path.insert(0, str(execute.ROOT / "book" / "_ext"))
-import key_figures  # noqa: E402
+import key_figures
 
 CHAPTER, FIGURE = "depth", "fig-depth-transfer-chain"
 PICTURE = execute.ROOT / "book" / "_static" / "transfer.svg"

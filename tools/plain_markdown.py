@@ -37,9 +37,7 @@ class Translator:
         self.lists_references = "{bibliography}" in everything
 
     def _markdown(self) -> list[str]:
-        captions = (
-            c.metadata.get("mystnb", {}).get("figure", {}).get("caption", "") for _, c in self.page.cells
-        )
+        captions = (c.metadata.get("mystnb", {}).get("figure", {}).get("caption", "") for _, c in self.page.cells)
         sources = (cell.source for _, cell in self.page.cells if cell.cell_type == "markdown")
         return [*sources, *captions]
 
@@ -82,9 +80,7 @@ class Translator:
             chunk = getattr(self, f"_{block.kind}")(block, quoted)
             if anchors:
                 # Under a heading rather than above it, for a cell folds only where the heading comes first.
-                chunk.text = "\n\n".join(
-                    [chunk.text, anchors] if block.kind == "heading" else [anchors, chunk.text]
-                )
+                chunk.text = "\n\n".join([chunk.text, anchors] if block.kind == "heading" else [anchors, chunk.text])
             chunk.source = waiting + chunk.source
             chunks.append(chunk)
             waiting, anchors = [], ""
@@ -105,9 +101,7 @@ class Translator:
 
     def _heading(self, block: Block, quoted: bool) -> Chunk:
         number = f"{self.page.chapter}. " if block.name == "#" and self.page.chapter else ""
-        return Chunk(
-            block.source, f"{block.name} {number}{self.inline.translate(block.title, block.line)}", True
-        )
+        return Chunk(block.source, f"{block.name} {number}{self.inline.translate(block.title, block.line)}", True)
 
     def _math(self, block: Block, quoted: bool) -> Chunk:
         if not all(block.body):
@@ -145,9 +139,7 @@ class Translator:
         if name == "dropdown":
             text = _details(title, self._body(block, quoted))
         elif name == "admonition" or name in WITHOUT_ARGUMENT:
-            text = self._box(
-                block, "See also" if name == "seealso" else title or name.title(), folded, quoted
-            )
+            text = self._box(block, "See also" if name == "seealso" else title or name.title(), folded, quoted)
         elif name == "prf:proof":
             text = _details("Proof", "\n\n".join(filter(None, [title, self._body(block, quoted)])))
         elif name.startswith("prf:") and statement in STATEMENTS:

@@ -62,9 +62,7 @@ def _is_public(host: str) -> bool:
 def _origin(root: Path) -> str:
     def git(*arguments: str) -> str:
         try:
-            done = subprocess.run(
-                ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False
-            )
+            done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False)
         except FileNotFoundError:  # no git on this machine
             return ""
         return done.stdout.strip() if done.returncode == 0 else ""

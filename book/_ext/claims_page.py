@@ -16,7 +16,7 @@ from lrtransfer.claims import MARKS, OPEN
 from lrtransfer.ledger import assemble
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
-import execute  # noqa: E402
+import execute
 
 
 class LedgerNode(nodes.General, nodes.Element):
@@ -68,7 +68,9 @@ def _table(rows: list[dict[str, Any]], home: str, builder: Any) -> nodes.table:
             name = nodes.reference("", "", name, refuri=f"{builder.get_relative_uri(home, page[:-5])}#{anchor}")
         bound = {"<=": "≤ ", ">=": "≥ "}.get(next((c["relation"] for c in r["checks"] if not c["passed"]), "="), "")
         slack = f" ± {_number(r['tolerance'])}" if r["tolerance"] else ""
-        verdict = nodes.inline("", f"{MARKS[r['verdict']]} {r['verdict']}", classes=["lr-" + r["verdict"].replace(" ", "-")])
+        verdict = nodes.inline(
+            "", f"{MARKS[r['verdict']]} {r['verdict']}", classes=["lr-" + r["verdict"].replace(" ", "-")]
+        )
         expected = f"{bound}{_number(r['expected'])}{slack}"
         texts = (r["seed_label"], r["claim"], _number(r["measured"]), expected)
         body += _row([name, *(nodes.Text(t) for t in texts), verdict])

@@ -1,4 +1,4 @@
-"""Key figures: a chapter's figure shown on another page as a link to it, taken from the chapter's own executed output."""
+"""Key figures: a chapter's figure on another page, as a link to it, taken from the chapter's own executed output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
-import execute  # noqa: E402
+import execute
 
 
 class KeyFigureNode(nodes.General, nodes.Element):
@@ -52,7 +52,8 @@ def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         up = "../" * docname.count("/")
         target = f"{app.builder.get_relative_uri(docname, f'book/{chapter}')}#{name}"
         code = (
-            f'<figure class="lr-key"><a href="{target}"><img src="{up}_images/key-{name}.svg" alt="{html.escape(alt.strip())}"></a>'
+            f'<figure class="lr-key"><a href="{target}">'
+            f'<img src="{up}_images/key-{name}.svg" alt="{html.escape(alt.strip())}"></a>'
             f'<figcaption><a href="{target}">{html.escape(place["text"])}</a></figcaption></figure>'
         )
         place.replace_self(nodes.raw("", code, format="html"))

@@ -83,8 +83,21 @@ def _buttons(app: Sphinx, pagename: str, template: str, context: dict[str, Any],
         )
 
 
-def _scripts(app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Load the slider script only on pages that have a slider figure."""
+def _is_live_code(script: Any) -> bool:
+    attributes = getattr(script, "attributes", {})
+    return "thebe" in str(getattr(script, "filename", "")) or "THEBE" in str(attributes.get("body", ""))
+
+
+def _body_and_scripts(app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Load the slider script only on pages that have a slider figure; drop that of live code, which is not used.
+
+    Jupyter Book always loads sphinx-thebe, and its script declares a name twice: an error on every page.
+    """
+    files = context.get("script_files", [])
+    files[:] = [f for f in files if not _is_live_code(f)]  # in place: Sphinx hands out its own list for this page
+    body = context.get("body", "")
+    # docutils calls the list of references a list without list items, which a screen reader stumbles over.
+    context["body"] = body.replace('<div role="list" class="citation-list">', '<div class="citation-list">')
     if 'class="lr-slider"' in context.get("body", ""):
         app.add_js_file("slider.js", type="module")
 
@@ -99,7 +112,7 @@ def _finish(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", _configure, priority=100)
     app.connect("builder-inited", _copy_mathjax)
-    app.connect("html-page-context", _scripts)
+    app.connect("html-page-context", _body_and_scripts)
     app.connect("html-page-context", _buttons, priority=900)
     app.connect("build-finished", _finish)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -131,7 +131,7 @@ class Claim:
         return "claim-" + self.id.replace(".", "-")
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for claims.json; the scalar fields are those of the check nearest to, or furthest past, failing."""
+        """Plain values for claims.json; the scalar fields are those of the check nearest to failing."""
         worst = max(self.checks, key=_strain)
         return {
             "id": self.id,
@@ -162,9 +162,11 @@ class Claim:
         more = f"<p><em>Correction.</em> {html.escape(self.correction)}</p>" if self.correction else ""
         kind = self.verdict.replace(" ", "-")
         return (
-            f'<div class="lr-claim lr-{kind}" id="{self.anchor}" style="border-left:4px solid; padding:.3em .8em; margin:1em 0">'
+            f'<div class="lr-claim lr-{kind}" id="{self.anchor}" '
+            'style="border-left:4px solid; padding:.3em .8em; margin:1em 0">'
             f"<p><strong>{MARKS[self.verdict]} {self.verdict}</strong> "
-            f"<code>{self.id}</code> ({html.escape(self.statement.seed_label)}). {html.escape(self.statement.claim)}</p>"
+            f"<code>{self.id}</code> ({html.escape(self.statement.seed_label)}). "
+            f"{html.escape(self.statement.claim)}</p>"
             f"<ul>{rows}</ul>{more}</div>"
         )
 
@@ -234,5 +236,5 @@ def _json_number(value: Any) -> Any:
 
 def _sentence(check: Check) -> str:
     relation = {"=": "expected", "<=": "at most", ">=": "at least"}[check.relation]
-    slack = f" ± {check.tolerance:.3g}" if check.tolerance else ""
-    return f"measured {check.measured:.6g}, {relation} {check.expected:.6g}{slack}"
+    slack = f" ± {float(check.tolerance):.3g}" if check.tolerance else ""
+    return f"measured {float(check.measured):.6g}, {relation} {float(check.expected):.6g}{slack}"  # type: ignore[arg-type]

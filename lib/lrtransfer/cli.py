@@ -13,7 +13,9 @@ def _transfer(arguments: argparse.Namespace) -> str:
     arch, source, target = arguments.arch, arguments.from_depth, arguments.to_depth
     lr = float(depth.transfer_lr(arguments.lr, source, target, arguments.r, arch=arch))
     ratio = lr / arguments.lr
-    exponent = "" if arch != "chain" else f", exponent p_eff = {depth.effective_exponent(source, target, arguments.r):.4g}"
+    exponent = (
+        "" if arch != "chain" else f", exponent p_eff = {depth.effective_exponent(source, target, arguments.r):.4g}"
+    )
     return f"{lr:.6g}\n({arch}, depth {source:g} -> {target:g}, r = {arguments.r:g}: factor {ratio:.4g}{exponent})"
 
 
@@ -30,7 +32,7 @@ def _parser() -> argparse.ArgumentParser:
     transfer = commands.add_parser(
         "transfer",
         help="the rate at another depth of a scalar linear network",
-        description="Transfer a learning rate between depths (Eq. 12 of the depth paper and its residual counterparts).",
+        description="Transfer a learning rate between depths (Eq. 12 of the paper and its residual counterparts).",
     )
     transfer.add_argument("--arch", default="chain", choices=depth.ARCHITECTURES)
     transfer.add_argument("--from-depth", type=float, required=True, metavar="L0")

@@ -47,7 +47,13 @@ def assemble(pages: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
         "where": None,
     }
     return [
-        {"id": s.id, "chapter": s.chapter, "seed_label": s.seed_label, "claim": s.claim, **found.get(s.id, empty)}
+        {
+            "id": s.id,
+            "chapter": s.chapter,
+            "seed_label": s.seed_label,
+            "claim": s.claim,
+            **found.get(s.id, empty),
+        }
         for s in statements().values()
     ]
 

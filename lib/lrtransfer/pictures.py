@@ -8,9 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from lrtransfer._check import refuse
+
+
+def fixed(value: float, decimals: int) -> str:
+    """``value`` with so many decimals, ties away from zero: what ``toFixed`` gives in the page's script."""
+    return f"{Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP):f}"
+
+
+def significant(value: float, digits: int) -> str:
+    """``value`` with so many significant digits: ``toPrecision`` for 1e-6 <= |value| < 10**digits."""
+    exact = Decimal(value)
+    return f"{exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), ROUND_HALF_UP):f}"
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 def use_house_style() -> None:
     """Set the look of every figure of a notebook: vector output, sizes, colours, transparent background."""
     import matplotlib as mpl
+    from cycler import cycler
     from matplotlib_inline.backend_inline import set_matplotlib_formats
 
     # bbox_inches "tight" is the inline default; the transparent face lets a page's background through.
@@ -53,7 +54,7 @@ def use_house_style() -> None:
             "legend.frameon": False,
             "axes.spines.top": False,
             "axes.spines.right": False,
-            "axes.prop_cycle": mpl.cycler(color=CYCLE),
+            "axes.prop_cycle": cycler(color=CYCLE),
             "lines.linewidth": 1.6,
             "image.cmap": "cividis",
             "svg.hashsalt": "lrtransfer",  # the same drawing gives the same file
@@ -101,7 +102,9 @@ def rate_sweep(
     logs = np.log(np.where(np.isfinite(table), table, np.nan))
     keep = np.isfinite(logs).all(axis=1)
     mean = logs[keep].mean(axis=1)
-    ax.loglog(lrs[keep], np.exp(mean), color=color, label=label)
+    ax.plot(lrs[keep], np.exp(mean), color=color, label=label)
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log")
     if table.shape[1] > 1:
         error = logs[keep].std(axis=1, ddof=1) / np.sqrt(table.shape[1])
         ax.fill_between(lrs[keep], np.exp(mean - error), np.exp(mean + error), color=color, alpha=0.25, lw=0)
@@ -123,6 +126,11 @@ def legend_beside(figure: Figure, ax: Axes, **kwargs: Any) -> None:
     """One legend for all panels, to the right of them."""
     handles, labels = ax.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right center", **kwargs)
+
+
+def legend_below(ax: Axes, columns: int, **kwargs: Any) -> None:
+    """A legend under an axes, in ``columns`` columns, clear of its data and labels."""
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=columns, fontsize=8, handlelength=1.4, **kwargs)
 
 
 def draw_picture(picture: Picture) -> Figure:

@@ -37,9 +37,7 @@ def slider_figure(model: Model, *, caption: str, alt: str) -> None:
 
 def static_html(model: Model, *, caption: str, alt: str) -> str:
     """The figure for a page without a kernel: controls, a picture at their start values, and the caption."""
-    sliders = [
-        {"name": s.name, "label": s.label, "values": list(s.values), "start": s.start} for s in model.sliders
-    ]
+    sliders = [{"name": s.name, "label": s.label, "values": list(s.values), "start": s.start} for s in model.sliders]
     picture = base64.b64encode(save_svg(draw_picture(model.at_start())).encode()).decode()
     return (
         f'<figure class="lr-slider" data-model="{html.escape(model.name)}" '

@@ -36,9 +36,7 @@ class WholePower:
         self._masked: list[tuple[Floats, NDArray[np.bool_]]] = []
         self._ones: NDArray[np.bool_] | None = exponent == 0 if (exponent == 0).any() else None
         edges = [0, *(np.flatnonzero(exponent[1:] != exponent[:-1]) + 1).tolist(), exponent.size]
-        runs = (
-            [] if len(edges) > _MANY_RUNS else [(int(exponent[a]), a, b) for a, b in pairwise(edges) if b > a]
-        )
+        runs = [] if len(edges) > _MANY_RUNS else [(int(exponent[a]), a, b) for a, b in pairwise(edges) if b > a]
         for bit in reversed(range(int(exponent.max(initial=0)).bit_length() - 1)):
             if runs:
                 self._plan(self._out, [(e >> bit + 1 > 0, a, b) for e, a, b in runs])

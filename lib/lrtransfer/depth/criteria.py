@@ -97,9 +97,7 @@ def sufficient_lr(
     target = float(_check.positive("threshold", threshold))
     top, gap = float(_check.positive("high", high)), float(_check.positive("spacing", spacing))
     start: ArrayLike = DEFAULT_INIT[check_arch(arch)] if init is None else init
-    layers, ratio, start = np.broadcast_arrays(
-        check_depth(depth), check_r(r, arch), _check.finite("init", start)
-    )
+    layers, ratio, start = np.broadcast_arrays(check_depth(depth), check_r(r, arch), _check.finite("init", start))
 
     def enough(x: ArrayLike) -> NDArray[np.bool_]:
         return sweep(x, layers, ratio, arch, rule, steps=steps, init=start) <= target
@@ -161,8 +159,7 @@ def exact_argmin(
     steps, digits = _check.count("steps", steps), _check.count("digits", digits, minimum=17)
     start = DEFAULT_INIT[arch] if init is None else float(_check.finite("init", init))
     first, last, gap = (
-        Decimal(str(float(_check.positive(n, v))))
-        for n, v in (("low", low), ("high", high), ("spacing", spacing))
+        Decimal(str(float(_check.positive(n, v)))) for n, v in (("low", low), ("high", high), ("spacing", spacing))
     )
     grid = [first + i * gap for i in range(int((last - first) / gap) + 1)]
     if len(grid) < 2:

@@ -53,9 +53,7 @@ def relative_weight(
     return total_weight(weight, depth, arch) / r
 
 
-def loss(
-    weight: ArrayLike, depth: ArrayLike, mu_yx: ArrayLike, mu_xx: ArrayLike = 1.0, arch: str = "chain"
-) -> Floats:
+def loss(weight: ArrayLike, depth: ArrayLike, mu_yx: ArrayLike, mu_xx: ArrayLike = 1.0, arch: str = "chain") -> Floats:
     """Loss of ``depth`` equal layers, less the part that no weight can change: zero at the minimum.
 
         loss = (mu_xx / 2) (a - r)^2,    r = mu_yx / mu_xx

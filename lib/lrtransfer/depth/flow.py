@@ -59,9 +59,7 @@ def time_to_reach(alpha: ArrayLike, alpha0: ArrayLike, depth: ArrayLike, tau: Ar
         raise _check.refuse("alpha", end[end < start].flat[0], "at least alpha0: the flow only rises")
     q = 1.0 - 2.0 / layers
     with np.errstate(all="ignore"):
-        t = time * (
-            _clock(end, np.log(end), np.log1p(-end), q) - _clock(start, np.log(start), np.log1p(-start), q)
-        )
+        t = time * (_clock(end, np.log(end), np.log1p(-end), q) - _clock(start, np.log(start), np.log1p(-start), q))
     return np.where(end == start, 0.0, t)[()]
 
 
@@ -149,9 +147,7 @@ def _clock(alpha: Floats, log_alpha: Floats, log_rest: Floats, q: Floats) -> Flo
     log_half = np.log(half)
     below = _series_below(np.minimum(alpha, half), np.minimum(log_alpha, log_half), q)
     above = _series_above(np.minimum(log_rest, log_half), q)
-    return np.where(
-        alpha < half, below - _series_below(half, log_half, q), above - _series_above(log_half, q)
-    )
+    return np.where(alpha < half, below - _series_below(half, log_half, q), above - _series_above(log_half, q))
 
 
 def _series_below(alpha: Floats, log_alpha: Floats, q: Floats) -> Floats:

@@ -100,14 +100,10 @@ def full_hessian(weights: ArrayLike, *, mu_yx: float, mu_xx: float = 1.0, arch: 
     try:
         import torch
     except ImportError as error:
-        raise ImportError(
-            "full_hessian differentiates with PyTorch: install it with `pip install torch`."
-        ) from error
+        raise ImportError("full_hessian differentiates with PyTorch: install it with `pip install torch`.") from error
 
     def loss(v: Any) -> Any:
-        total = torch.prod(
-            {"chain": v, "residual1": 1 + v / w.size**0.5, "residual2": 1 + v * v / w.size}[arch]
-        )
+        total = torch.prod({"chain": v, "residual1": 1 + v / w.size**0.5, "residual2": 1 + v * v / w.size}[arch])
         return 0.5 * xx * (total - yx / xx) ** 2
 
     # Twice in reverse: the forward mode of torch.func.hessian warns of a deprecated compiler in torch 2.13.
@@ -155,9 +151,7 @@ class Curvatures:
     substituted_last: Floats
 
 
-def substitution_orders(
-    depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, arch: str = "chain"
-) -> Curvatures:
+def substitution_orders(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, arch: str = "chain") -> Curvatures:
     """Curvature at the minimum when equal weights are put in at the right place and at the two wrong ones.
 
         right               S        between the derivatives: slope of the true gradient along equal weights

@@ -16,9 +16,7 @@ from lrtransfer.depth._map import Floats, LayerMap, check_depth
 from lrtransfer.depth.dynamics import total_weight
 
 REGIMES = ("monotone", "oscillating", "period-2", "bounded", "diverged")
-_ESCAPED = (
-    1e6  # |alpha| beyond which no orbit comes back: the next step multiplies the weight by about -alpha^2 / L
-)
+_ESCAPED = 1e6  # |alpha| beyond which no orbit comes back: the next step multiplies the weight by about -alpha^2 / L
 _CHUNK = 500  # steps between two looks for divergence
 
 
@@ -52,9 +50,7 @@ def attractor(
     return total_weight(path, layers).reshape(keep, *shape)
 
 
-def classify(
-    inv_tau: ArrayLike, depth: ArrayLike, alpha0: ArrayLike = 0.01, *, burn: int = 20_000
-) -> NDArray[np.str_]:
+def classify(inv_tau: ArrayLike, depth: ArrayLike, alpha0: ArrayLike = 0.01, *, burn: int = 20_000) -> NDArray[np.str_]:
     """The regime of each run, one of ``REGIMES``.
 
         "monotone"       to the minimum without ever crossing it

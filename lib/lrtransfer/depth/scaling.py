@@ -64,9 +64,7 @@ def stability_edge(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, arch:
     return max_stable_lr(depth, r, mu_xx, arch, tau=0.5)
 
 
-def transfer_lr(
-    lr: ArrayLike, from_depth: ArrayLike, to_depth: ArrayLike, r: ArrayLike, arch: str = "chain"
-) -> Floats:
+def transfer_lr(lr: ArrayLike, from_depth: ArrayLike, to_depth: ArrayLike, r: ArrayLike, arch: str = "chain") -> Floats:
     """The learning rate at another depth that keeps the time constant: lr S(from_depth) / S(to_depth).
 
         eta_L / eta_L0 = (L0 / L) r^(2/L - 2/L0)                                    (chain)
@@ -124,9 +122,7 @@ def effective_exponent(from_depth: ArrayLike, to_depth: ArrayLike, r: ArrayLike)
         return np.where(endless, 1.0, 1.0 - 2.0 * log_r * slope / source)[()]
 
 
-def agnostic_lr(
-    x: ArrayLike, depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, arch: str = "chain"
-) -> Floats:
+def agnostic_lr(x: ArrayLike, depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, arch: str = "chain") -> Floats:
     """The data-agnostic rule: a power law in depth alone, x times its natural constant.
 
         eta = x / (mu_xx L)                          (chain)
@@ -187,9 +183,7 @@ def _sharpness(layers: Floats, ratio: Floats, xx: Floats, arch: str) -> Floats:
         return common if arch == "residual1" else 4.0 * common * np.expm1(np.log(ratio) / layers)
 
 
-def _arguments(
-    depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike, arch: str
-) -> tuple[Floats, Floats, Floats, str]:
+def _arguments(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike, arch: str) -> tuple[Floats, Floats, Floats, str]:
     arch = check_arch(arch)
     layers = _check.integer("depth", depth, infinite=True)
     return layers, check_r(r, arch), _check.positive("mu_xx", mu_xx), arch

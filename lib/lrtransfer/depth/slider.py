@@ -1,4 +1,4 @@
-"""The Depth chapter's slider figure, computed by the engine. Twin of book/_static/models/depth.js: a test compares them."""
+"""The Depth chapter's slider figure, by the engine. Twin of book/_static/models/depth.js: a test compares them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from lrtransfer.depth.dynamics import gradient_descent, loss, relative_weight
 from lrtransfer.depth.scaling import max_stable_lr
-from lrtransfer.pictures import Curve, Model, Panel, Picture, Slider
+from lrtransfer.pictures import Curve, Model, Panel, Picture, Slider, fixed, significant
 
 STEPS, POINTS, ALPHA0 = 60, 241, 0.01
 
@@ -51,25 +51,23 @@ def trajectory_picture(inv_tau: float, depth: float, r: float) -> Picture:
 
 def _summary(alphas: np.ndarray, lr: float) -> str:
     before, last = float(alphas[-2]), float(alphas[-1])
-    eta = f"η = {lr:#.3g}".rstrip(".")
+    eta = f"η = {significant(lr, 3)}"
     if not np.isfinite(last):
         return f"{eta}: diverged within {STEPS} steps."
     if max(abs(before - 1), abs(last - 1)) < 1e-3:
         over = (alphas > 1 + 1e-9).any()
         return f"{eta}: converged{' after overshooting' if over else ' from below, without overshoot'}."
     if before < last < 1:
-        return f"{eta}: still climbing after {STEPS} steps, α = {last:.3f}."
+        return f"{eta}: still climbing after {STEPS} steps, α = {fixed(last, 3)}."
     return (
-        f"{eta}: not settled after {STEPS} steps; the last two values of α are {before:.3f} and {last:.3f}."
+        f"{eta}: not settled after {STEPS} steps; the last two values of α are {fixed(before, 3)} and {fixed(last, 3)}."
     )
 
 
 TRAJECTORY = Model(
     name="depth.trajectory",
     sliders=(
-        Slider(
-            "inv_tau", "rate, 1/τ = η S", tuple(np.round(np.arange(0.1, 2.601, 0.05), 2).tolist()), start=9
-        ),
+        Slider("inv_tau", "rate, 1/τ = η S", tuple(np.round(np.arange(0.1, 2.601, 0.05), 2).tolist()), start=9),
         Slider("depth", "depth, L", (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0), start=3),
         Slider("r", "target, r", (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0), start=6),
     ),

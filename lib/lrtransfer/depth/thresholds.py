@@ -76,9 +76,7 @@ def two_cycle(v1: float, inverse_depth: float) -> tuple[float, float, float]:
     v2 = float(brentq(lambda v: g(v) + pull, 0.0, 2.0, xtol=1e-15, rtol=1e-14))
     gap = v2 - v1
     distance = (
-        gap
-        if inverse_depth == 0.0
-        else math.exp(v1 * inverse_depth) * math.expm1(gap * inverse_depth) / inverse_depth
+        gap if inverse_depth == 0.0 else math.exp(v1 * inverse_depth) * math.expm1(gap * inverse_depth) / inverse_depth
     )
     inv_tau = distance / pull
     multiplier = 1.0

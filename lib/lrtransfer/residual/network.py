@@ -129,9 +129,7 @@ def sgd_step(weights: Weights, scales: Scales, activation: str, x: Tensor, y: Te
     e.scatter_add_(-1, y[..., None], e.new_full((), -1.0).expand(*y.shape, 1)).div_(x.shape[1])  # (R, B, C)
     down = torch.bmm(e, weights.readout)  # (R, B, C) (R, C, N) -> (R, B, N)
     g = _add_through_phi(torch.zeros_like(h), down, kept[-1], activation, m_out)  # dLoss/dh^L (R, B, N)
-    weights.readout.addcmul_(
-        torch.bmm(e.mT, kept[-1]), minus_lr * (m_out * scales.readout.lr_factor)
-    )  # (R, C, N)
+    weights.readout.addcmul_(torch.bmm(e.mT, kept[-1]), minus_lr * (m_out * scales.readout.lr_factor))  # (R, C, N)
     step = minus_lr * (m_branch * scales.branch.lr_factor)  # (R, 1, 1)
     for layer in range(len(weights.branches) - 1, -1, -1):
         w, a = weights.branches[layer], kept[layer]  # (R, N, N), (R, B, N)

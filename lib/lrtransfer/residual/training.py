@@ -136,9 +136,7 @@ class _Sweep:
     start: Weights  # one run a seed
 
     @classmethod
-    def prepare(
-        cls, settings: ResidualMLP, data: Dataset, seeds: Sequence[int], device: torch.device
-    ) -> _Sweep:
+    def prepare(cls, settings: ResidualMLP, data: Dataset, seeds: Sequence[int], device: torch.device) -> _Sweep:
         import torch
 
         from lrtransfer.residual.network import initial_weights

@@ -1,0 +1,98 @@
+"""Slider figures, plots and reports: what a cell displays, in a page and in a live notebook."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lrtransfer import pictures, plots, presets, report, sliders
+from lrtransfer.depth.slider import TRAJECTORY
+
+
+@pytest.fixture(autouse=True)
+def no_window():
+    import matplotlib
+
+    matplotlib.use("Agg")
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+def test_a_slider_figure_is_whole_without_a_kernel():
+    page = sliders.static_html(TRAJECTORY, caption="Look & see", alt='The "curve"')
+    controls = json.loads(re.search(r'data-sliders="(.*?)"', page)[1].replace("&quot;", '"'))
+    assert [c["name"] for c in controls] == ["inv_tau", "depth", "r"]
+    picture = base64.b64decode(re.search(r"base64,([^\"]+)", page)[1]).decode()
+    assert picture.lstrip().startswith("<?xml") and "Look &amp; see" in page and "The &quot;curve&quot;" in page
+
+
+def test_a_live_notebook_redraws_one_picture_from_the_engine():
+    box = sliders._widget(TRAJECTORY, "caption")
+    controls, (drawing, summary, _) = box.children[:3], box.children[3:]
+    before = drawing.value
+    controls[0].value = 2.05
+    assert drawing.value != before and drawing.value.count("<svg") == 1
+    assert summary.value == TRAJECTORY.picture(2.05, controls[1].value, controls[2].value).summary
+
+
+def test_a_missing_ipywidgets_leaves_the_static_figure(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    assert sliders._widget(TRAJECTORY, "caption") is None
+
+
+def test_a_slider_refuses_a_start_outside_its_values():
+    with pytest.raises(ValueError, match="^start = 3 is not allowed"):
+        pictures.Slider("x", "x", (1.0, 2.0), start=3)
+
+
+@given(st.floats(1e-6, 999, allow_subnormal=False))
+def test_numbers_of_a_summary_are_rounded_to_their_last_digit(value):
+    assert float(pictures.significant(value, 3)) == pytest.approx(value, rel=5.001e-3)
+    assert abs(float(pictures.fixed(value, 3)) - value) <= 0.5001e-3
+
+
+def test_ties_are_rounded_as_the_script_rounds_them():
+    assert (pictures.significant(0.03125, 3), pictures.fixed(0.0625, 3)) == ("0.0313", "0.063")
+    assert pictures.significant(0.5, 3) == "0.500"
+
+
+def test_a_sweep_leaves_out_rates_at_which_a_seed_diverged():
+    _, ax = plots.panels(1, 1)
+    losses = np.array([[1.0, 1.1], [0.5, 0.6], [0.7, np.inf]])
+    plots.rate_sweep(ax, [0.1, 0.2, 0.4], losses, label="x", color="k", best=(0.15, 0.2, 0.25))
+    curve, bar, marker = ax.lines
+    np.testing.assert_allclose(curve.get_ydata(), np.sqrt(losses[:2].prod(axis=1)))
+    assert list(bar.get_xdata()) == [0.15, 0.25] and list(marker.get_xdata()) == [0.2]
+    assert len(ax.collections) == 1, "the band over seeds"
+
+
+def test_the_same_drawing_gives_the_same_file():
+    plots.use_house_style()
+    first, second = (plots.save_svg(plots.draw_picture(TRAJECTORY.at_start())) for _ in range(2))
+    assert first == second
+
+
+def test_tables_show_infinity_words_and_rounded_numbers():
+    text = report.markdown_table(["a", "b", "c"], [[np.float64(1.23456), np.inf, np.str_("word")], [3, "x", 0.5]])
+    assert text.splitlines()[2:] == ["| 1.235 | ∞ | word |", "| 3 | x | 0.5 |"]
+    with pytest.raises(ValueError, match="rows of 2 entries"):
+        report.markdown_table(["a", "b"], [[1]])
+
+
+def test_the_preset_is_one_of_three_words(monkeypatch):
+    monkeypatch.delenv(presets.VARIABLE, raising=False)
+    assert presets.preset() == "book"
+    monkeypatch.setenv(presets.VARIABLE, "smoke")
+    assert presets.choose(smoke=1, book=2, full=3) == 1
+    monkeypatch.setenv(presets.VARIABLE, "quick")
+    with pytest.raises(ValueError, match="LRTRANSFER_PRESET = 'quick' is not allowed"):
+        presets.preset()
