@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,8 +15,9 @@ from lrtransfer.depth import gradient_descent, loss, stability_edge
 
 DEPTHS = (2, 4, 8, 16, 32, 64, 128)
 R = (0.5, 2.0)
-STEPS, INIT, REPEATS = 30, 0.1, 10
+STEPS, INIT, ROUNDS = 30, 0.1, 10
 Run = tuple[float, int, float]  # learning rate, depth, r
+Runs = tuple[np.ndarray, np.ndarray, np.ndarray]  # the same of many runs
 
 
 def scalar_runs(rates: int) -> list[Run]:
@@ -60,22 +61,26 @@ def lean_loop(runs: list[Run]) -> list[float]:
     return losses
 
 
-def array_program(rates: int) -> np.ndarray:
-    """The same four panels in one call, axes depth, rate, r, rule."""
+def array_runs(rates: int) -> Runs:
+    """The same runs as three arrays that broadcast to axes depth, r, rule, rate: learning rate, depth, r."""
     depth = np.array(DEPTHS, dtype=float)[:, None, None, None]
-    x = np.linspace(0.01, 2.0, rates)[:, None, None]
-    r = np.array(R)[:, None]
-    lr = x / depth * np.concatenate((r ** (-2 + 2 / depth), np.ones((len(DEPTHS), 1, len(R), 1))), axis=-1)
-    weight = gradient_descent(lr, depth, STEPS, mu_yx=r, init=INIT)[-1]
-    return loss(weight, depth, r)
+    r = np.array(R)[:, None, None]
+    rule = np.concatenate((r ** (-2 + 2 / depth), np.ones((len(DEPTHS), len(R), 1, 1))), axis=2)
+    return np.linspace(0.01, 2.0, rates) / depth * rule, depth, r
 
 
-def seconds(*functions: Callable[[], object]) -> list[float]:
-    """Best time of each over rounds of three calls, in turns so that a busy machine slows all alike."""
+def array_program(runs: Runs) -> np.ndarray:
+    """The same in one call, with the weights at every step kept on the way."""
+    lr, depth, r = runs
+    return loss(gradient_descent(lr, depth, STEPS, mu_yx=r, init=INIT)[-1], depth, r)
+
+
+def seconds(functions: Sequence[Callable[[], object]], calls: Sequence[int]) -> list[float]:
+    """Best time of each over rounds of so many calls, in turns so that a busy machine slows all alike."""
     best = [math.inf] * len(functions)
-    for _ in range(REPEATS):
-        for i, function in enumerate(functions):
-            for _ in range(3):  # the later calls find warm caches
+    for _ in range(ROUNDS):
+        for i, (function, repeats) in enumerate(zip(functions, calls, strict=True)):
+            for _ in range(repeats):  # the later calls find warm caches
                 start = time.perf_counter()
                 function()
                 best[i] = min(best[i], time.perf_counter() - start)
@@ -87,11 +92,13 @@ def main() -> None:
     print("Depth: Fig. 2A, four panels, 7 depths, 30 steps; best time in milliseconds")
     print("rates   runs   array   plain loop  ratio   lean loop  ratio   largest difference (stable rates)")
     for rates in (100, 1000):
-        runs = scalar_runs(rates)
-        array, plain, lean = seconds(
-            lambda n=rates: array_program(n), lambda q=runs: plain_loop(q), lambda q=runs: lean_loop(q)
+        runs, arrays = scalar_runs(rates), array_runs(rates)
+        plain, lean, array = seconds(
+            (lambda q=runs: plain_loop(q), lambda q=runs: lean_loop(q), lambda q=arrays: array_program(q)),
+            (3, 3, 6000 // rates),  # short calls need more tries to meet an undisturbed moment
         )
-        ours, theirs = array_program(rates).ravel(), np.array(plain_loop(runs))
+        ours, theirs = array_program(arrays), np.array(plain_loop(runs))
+        ours = ours.transpose(0, 3, 1, 2).ravel()  # axes depth, rate, r, rule: the order of the scalar runs
         lr, depth, r = np.array(runs).T
         steady = lr < stability_edge(depth, r)  # above the edge rounding grows, and chaos may tell the two apart
         gap = np.max(np.abs(ours[steady] - theirs[steady]))

@@ -56,9 +56,7 @@ def main() -> None:
         grid_seconds(h)
     reduced = grid_seconds(1000)
     total = dense_seconds(1000, 3) * POINTS**2
-    print(
-        f"the grid by dense descent, extrapolated: {total / 3600:.0f} h, {total / reduced:,.0f} times longer"
-    )
+    print(f"the grid by dense descent, extrapolated: {total / 3600:.0f} h, {total / reduced:,.0f} times longer")
     start = time.perf_counter()
     balance_course(np.linspace(0.9, 1.5, 61), 1000, 512)
     print(f"balance_course h = 1000  61 exponents, 512 steps: {time.perf_counter() - start:.2f} s")

@@ -48,12 +48,8 @@ def main():
     timed("200 exact optima from them", lambda: exact_argmin(draws, X, y))
     lrs = np.linspace(0.05, 0.5, 100)
     for width in (2**20, math.inf):
-        timed(
-            f"10 steps at 100 rates, n = {width}", lambda n=width: training_loss(lrs, n, X, y, 3, 10, seed=0)
-        )
-        timed(
-            f"best rate after 10 steps, n = {width}", lambda n=width: optimal_lr(n, X, y, 3, steps=10, seed=0)
-        )
+        timed(f"10 steps at 100 rates, n = {width}", lambda n=width: training_loss(lrs, n, X, y, 3, 10, seed=0))
+        timed(f"best rate after 10 steps, n = {width}", lambda n=width: optimal_lr(n, X, y, 3, steps=10, seed=0))
 
 
 if __name__ == "__main__":

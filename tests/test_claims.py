@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,6 +70,12 @@ def test_the_scalar_fields_are_those_of_the_failing_check():
     assert (record["measured"], record["verdict"], len(record["checks"])) == (3.0, FAILED, 3)
     slack = judge("depth.model", Check("bound", 0, 5, relation="<="), Check("b", 1.05, 1, 0.1)).as_dict()
     assert slack["measured"] == 1.05
+
+
+def test_a_record_is_json_whatever_its_numbers_are():
+    checks = (Check("a", np.float64(1.0), np.float32(1.0), np.float64(0.1)), Check("b", math.inf, 1.0, relation=">="))
+    text = json.dumps(judge("depth.model", *checks).as_dict(), allow_nan=False)
+    assert json.loads(text)["checks"][1]["measured"] == "inf"
 
 
 def test_unknown_ids_and_empty_claims_are_refused():

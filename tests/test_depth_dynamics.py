@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lrtransfer import depth as d
-from lrtransfer.depth._map import WholePower
+from lrtransfer.depth._map import LayerMap, WholePower, settle
 
 ARCHS = ("chain", "residual1", "residual2")
 PRINTED = 5e-10  # the independent numbers were printed to ten digits
@@ -51,12 +51,60 @@ def test_grid_equals_the_plain_loop(arch):
 def test_power_by_squaring(exponents, base):
     e = np.array(exponents)
     power = WholePower(e)
-    power.base[:] = base
     with np.errstate(all="ignore"):
-        got = power()
+        got = power(np.full(e.shape, base))
     expected = np.array([float(base) ** int(k) for k in exponents])
     # each of the e - 1 factors carries at most half a unit in the last place
     assert (np.abs(got - expected) <= 2.3e-16 * np.maximum(e, 1) * np.abs(expected) + 5e-324).all()
+
+
+def test_power_of_blocks_is_the_power_of_each_entry():
+    base = np.linspace(-1.1, 1.1, 60)
+    for e in ([2, 3, 8, 12, 37], [1, 5, 0, 128, 127], [4, 4, 2, 7, 7]):
+        exponent = np.array(e)
+        np.testing.assert_array_equal(WholePower(exponent, 12)(base), WholePower(np.repeat(exponent, 12))(base))
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_dividing_equals_multiplying(arch):
+    depth, lr = np.array([1.0, 2.0, 3.0, 7.0, 64.0])[:, None], np.linspace(0.0, 0.01, 9) * np.ones((5, 1))
+    ends = []
+    for divide in (False, True):
+        run = LayerMap(depth, lr, np.float64(1.5), np.float64(1.0), arch, divide=divide)
+        run.variable[:] = 0.9
+        for _ in range(20):
+            run.step()
+        ends.append(run.variable)
+    # phi^L is rounded L times, relative to itself, in either order; these runs contract
+    np.testing.assert_allclose(ends[1], ends[0], rtol=64 * 2.3e-16)
+
+
+def test_zero_is_rest_and_not_divergence():
+    # phi = 0 rests from two layers on, one layer leaves it, and a neighbour that diverges does not matter
+    w = d.gradient_descent([0.1, 0.1, 0.1, 50.0], [1, 2, 64, 6], 60, mu_yx=2.0, init=[0.0, 0.0, 0.0, 0.9])
+    np.testing.assert_allclose(w[:, 0], 2.0 * (1.0 - 0.9 ** np.arange(61)), rtol=1e-14)
+    assert (w[:, 1:3] == 0.0).all() and np.isinf(w[-1, 3])
+    # block one rests at phi = 1 + w/sqrt(L) = 0, here w = -2
+    assert (d.gradient_descent(0.1, 4, 5, mu_yx=2.0, init=-2.0, arch="residual1") == -2.0).all()
+    # 0.5 -> 0 exactly: phi + lr (r - phi^2) phi with lr = 16, r = 0.1875 = 1/4 - 1/16
+    w = d.gradient_descent(16.0, 2, 4, mu_yx=0.1875, init=0.25)
+    np.testing.assert_array_equal(w, [0.5, 0.0, 0.0, 0.0, 0.0])
+
+
+def test_growth_from_a_start_whose_total_weight_underflows():
+    # far below the minimum two layers grow by the factor 1 + lr mu_yx a step, though w^2 is 0 in floats
+    w = d.gradient_descent(0.5, [2, 3], 6, mu_yx=1.0, init=5e-324)
+    np.testing.assert_allclose(w[:, 0], w[0, 0] * 1.5 ** np.arange(7), rtol=1e-14)
+    assert (w[:, 1] == w[0, 1]).all()  # three layers grow by 1 + lr mu_yx w, which is 1 in floats
+
+
+def test_settling_tells_rest_from_divergence():
+    nan, inf = math.nan, math.inf
+    values = np.array([[0.5, 0.5, 0.0, 0.5], [0.0, -inf, inf, 0.1], [nan, nan, nan, 0.2], [nan, nan, nan, 0.3]])
+    settle(values)
+    np.testing.assert_array_equal(
+        values, [[0.5, 0.5, 0.0, 0.5], [0, inf, inf, 0.1], [0, inf, inf, 0.2], [0, inf, inf, 0.3]]
+    )
 
 
 def test_layout_does_not_matter():

@@ -110,9 +110,7 @@ def test_best_split(alpha):
     assert 0.2 < split < 0.5
     assert loss < float(expected_loss(h**alpha, h**alpha, h, last + int(0.5 * unit)))
     # beside the best split the loss is higher
-    near = expected_loss(
-        h**alpha * (1 + split + 0.01), h**alpha * (1 - split - 0.01), h, last + int(0.5 * unit)
-    )
+    near = expected_loss(h**alpha * (1 + split + 0.01), h**alpha * (1 - split - 0.01), h, last + int(0.5 * unit))
     assert float(near) > loss
     late, _ = best_split(alpha, h, int(10 * unit))
     assert late == pytest.approx(np.sqrt(3 / 40), rel=0.05)

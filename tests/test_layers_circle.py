@@ -49,9 +49,7 @@ def test_every_draw_is_the_map_at_the_eigenvalues(h):
     z = np.linalg.eigvals(w1.T @ m @ w2.T)
     kappa = np.array([[lr1], [lr2]]) / h**1.5
     reduced = _losses(kappa[:1], kappa[1:], z[None], h, 6, False, True).mean(axis=2)[:, 0]
-    np.testing.assert_allclose(
-        dense, reduced, rtol=1e-12
-    )  # rounding: 1e-15 an entry over h^2 entries, 6 steps
+    np.testing.assert_allclose(dense, reduced, rtol=1e-12)  # rounding: 1e-15 an entry over h^2 entries, 6 steps
 
 
 @pytest.mark.parametrize("units", [(0.3, 0.8), (0.6, 0.6), (1.1, 0.2)])

@@ -60,9 +60,7 @@ def test_two_layers_computed(steps, formula):
     rates = np.linspace(0, 40_000, 7)
     exact = expected_loss(rates[:, None], rates, 1000, steps, signal_only=True)
     np.testing.assert_allclose(formula(rates[:, None], rates, 1000), exact, rtol=1e-12)
-    assert float(formula(2.0e4, 3.5e4, 1000)) == pytest.approx(
-        at(ONE_STEP if steps == 1 else TWO_STEPS), rel=1e-12
-    )
+    assert float(formula(2.0e4, 3.5e4, 1000)) == pytest.approx(at(ONE_STEP if steps == 1 else TWO_STEPS), rel=1e-12)
 
 
 def test_gradient_descent_in_symbols():
@@ -81,9 +79,7 @@ def test_three_layers_derived_at_unit_norms():
     one = (S / H - 1) ** 2 + 1 / H + 2 * P / H**3 + P**2 / H**4
     assert sympy.expand(symbolic_three_layers(1, unit_norms=True) - one) == 0
     values = {ETA1: 30.0, ETA2: 45.0, H: 1000}
-    assert float(three_layer_one_step_loss(30.0, 45.0, 1000)) == pytest.approx(
-        float(one.subs(values)), rel=1e-12
-    )
+    assert float(three_layer_one_step_loss(30.0, 45.0, 1000)) == pytest.approx(float(one.subs(values)), rel=1e-12)
     two = float(THREE_LAYERS.subs(values))
     assert float(three_layer_two_step_loss(30.0, 45.0, 1000)) == pytest.approx(two, rel=1e-12)
 

@@ -87,9 +87,7 @@ def test_smallest_of_several_roots_on_any_interval(high):
         real = np.sort(roots[(np.abs(roots.imag) < 1e-9) & (roots.real > 0) & (roots.real < high)].real)
         if real.size:
             several += real.size > 1
-            assert optimal_lr(32, *ONE, 3, seed=seed, interval=(0.0, high)) == pytest.approx(
-                real[0], rel=1e-11
-            )
+            assert optimal_lr(32, *ONE, 3, seed=seed, interval=(0.0, high)) == pytest.approx(real[0], rel=1e-11)
     assert several > 0 or high < 10
 
 
@@ -131,9 +129,7 @@ def test_the_limit_recursion_is_the_limit_of_widths(steps):
     X, y = data_of(30, 3)
     lr = np.array([0.5 * limit_lr(X, y, 3) / steps])
     limit = training_loss(lr, math.inf, X, y, 3, steps, seed=0)[-1]
-    off = [
-        [training_loss(lr, n, X, y, 3, steps, seed=s)[-1] - limit for s in range(20)] for n in (2**12, 2**20)
-    ]
+    off = [[training_loss(lr, n, X, y, 3, steps, seed=s)[-1] - limit for s in range(20)] for n in (2**12, 2**20)]
     gaps = np.sqrt(np.mean(np.square(off), axis=(1, 2)))
     assert 8 < gaps[0] / gaps[1] < 32
     rate = optimal_lr(math.inf, X, y, 3, steps=steps, seed=0)
@@ -146,9 +142,7 @@ def test_the_limit_recursion_is_the_limit_of_widths(steps):
 def test_lemma_one_exponents():
     widths = 2 ** np.arange(8, 21, 3)
     X, y = data_of(40, 2)
-    draws = np.linalg.norm(
-        coefficient_draws(widths, X, y, 4, seeds=range(100)), axis=-1
-    )  # (widths, seeds, 5)
+    draws = np.linalg.norm(coefficient_draws(widths, X, y, 4, seeds=range(100)), axis=-1)  # (widths, seeds, 5)
     for k, expected in enumerate([-0.5, 0.0, -0.5, -1.0, -1.5]):
         fit = scaling_exponent(widths, draws[..., k])
         # four errors, plus 0.002 for the O(1/n) corrections of the constant coefficient, whose own error is
@@ -162,9 +156,7 @@ def test_lemma_one_exponents():
 def test_rate_of_convergence_and_its_constant(layers, slope):
     X, y = np.full((2, 1), 1.3), np.full(2, 1.3 * slope)
     n, draws = 2**20, 400
-    off = exact_argmin(coefficient_draws([n], X, y, layers, seeds=range(draws)), X, y)[0] - limit_lr(
-        X, y, layers
-    )
+    off = exact_argmin(coefficient_draws([n], X, y, layers, seeds=range(draws)), X, y)[0] - limit_lr(X, y, layers)
     measured = math.sqrt(n) * math.sqrt(np.mean(off**2))
     assert measured == pytest.approx(limit_spread(X, y, layers), rel=4 / math.sqrt(2 * draws))  # four errors
 
@@ -177,8 +169,7 @@ def test_ntp_is_sp_at_rate_times_width_and_neither_transfers():
         assert sp * 512 == pytest.approx(ntp, rel=1e-12)
     widths = [2**8, 2**14, 2**20]
     best = [
-        [optimal_lr(n, X, y, 3, parametrisation="sp", seed=s, interval=(0, 40 / n)) for s in range(40)]
-        for n in widths
+        [optimal_lr(n, X, y, 3, parametrisation="sp", seed=s, interval=(0, 40 / n)) for s in range(40)] for n in widths
     ]
     fit = scaling_exponent(widths, best)
     assert abs(fit.slope + 1) < 4 * fit.error and fit.error < 0.05

@@ -173,9 +173,7 @@ def test_memory_is_linear_in_the_dimension(n):
     for _ in range(6):
         x = matrix.rmatvec(matrix.matvec(x / np.linalg.norm(x)))
     stored = sum(rows._store.nbytes for side in (matrix._right, matrix._left) for rows in side)
-    assert (
-        stored <= 2 * 8 * n * 4 * 6
-    )  # q = 6 a side, two vectors a query, a factor two for growth; not 8 n^2
+    assert stored <= 2 * 8 * n * 4 * 6  # q = 6 a side, two vectors a query, a factor two for growth; not 8 n^2
 
 
 def test_same_seed_same_answers_and_rounding_at_extreme_lengths():
@@ -186,9 +184,7 @@ def test_same_seed_same_answers_and_rounding_at_extreme_lengths():
         np.testing.assert_allclose(LazyGaussian(50, 50, seed=3).matvec(x * scale) / scale, a, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "x", [np.ones(8), np.ones((7, 2, 2)), np.array([np.nan] * 7), np.full(7, np.inf), 1.0]
-)
+@pytest.mark.parametrize("x", [np.ones(8), np.ones((7, 2, 2)), np.array([np.nan] * 7), np.full(7, np.inf), 1.0])
 def test_bad_queries_are_refused(x):
     with pytest.raises(ValueError, match="x ="):
         make("euclidean").matvec(x)

@@ -157,9 +157,7 @@ def test_coefficients_have_the_law_of_explicit_matrices(coordinates):
     X, y = data_of(4, 2, rng)
     data = regression(X, y)
     dense = np.array([one_step(explicit(6, 2, 3, rng), data) for _ in range(800)])
-    lazy = np.array(
-        [one_step_coefficients(6, X, y, 3, seed=seed, coordinates=coordinates) for seed in range(800)]
-    )
+    lazy = np.array([one_step_coefficients(6, X, y, 3, seed=seed, coordinates=coordinates) for seed in range(800)])
     for k, axis in itertools.product(range(4), range(2)):
         assert stats.ks_2samp(dense[:, k, axis], lazy[:, k, axis]).pvalue > 1e-4
 

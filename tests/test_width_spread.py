@@ -47,9 +47,7 @@ def test_a_fine_grid_finds_the_exact_optimum(pool):
     X, y, coefficients = pool
     lrs = np.linspace(0.0, 4 * limit_lr(X, y, 3), 20001)
     exact, grid = exact_argmin(coefficients[3:, :50], X, y), grid_argmin(coefficients[3:, :50], X, y, lrs)
-    assert (
-        np.abs(exact - grid).max() <= lrs[1]
-    )  # from 2^10 on the loss has one minimum and is close to a parabola
+    assert np.abs(exact - grid).max() <= lrs[1]  # from 2^10 on the loss has one minimum and is close to a parabola
 
 
 def test_exact_optima_show_no_break_and_a_coarse_grid_does(pool):

@@ -87,6 +87,7 @@ class Check:
         worst = int(np.argmax(distance))
         object.__setattr__(self, "measured", float(measured.flat[worst]))
         object.__setattr__(self, "expected", float(expected.flat[worst]))
+        object.__setattr__(self, "tolerance", float(self.tolerance))
         object.__setattr__(self, "_distance", float(distance.flat[worst]))
 
     @property
@@ -97,7 +98,7 @@ class Check:
     @property
     def passed(self) -> bool:
         """Whether the distance is within the tolerance."""
-        return self.distance <= self.tolerance
+        return bool(self.distance <= self.tolerance)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for claims.json."""

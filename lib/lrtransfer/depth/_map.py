@@ -2,12 +2,14 @@
 
 The cost of a step is its power phi^(L - 1). ``numpy.power`` falls back to scalar code at a negative, infinite
 or NaN base, which is what a diverging run is made of, so the power is taken here by repeated squaring: plain
-products run at full speed on every value.
+products run at full speed on every value. On the few thousand runs of a figure a product costs hardly more
+than the call that asks for it, so what counts is the number of calls in a step.
 """
 
 from __future__ import annotations
 
-from itertools import groupby, pairwise
+import math
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,57 +20,97 @@ Floats = NDArray[np.float64]
 ARCHITECTURES = ("chain", "residual1", "residual2")
 LARGEST_DEPTH = 2**53  # whole numbers beyond it are not all floats, so the power's parity would be a guess
 _MANY_RUNS = 64  # with more runs of equal depth than this, a masked product costs less than one call a run
+_TINY = 1e-100  # a smaller phi may underflow in phi^L though it still grows at a rate that phi^(L - 1) sets
+
+
+def aligned(*shape: int) -> Floats:
+    """An uninitialised array that starts on a cache line: half the time of a product of three arrays elsewhere."""
+    size = math.prod(shape)
+    room = np.empty(size + 7)
+    start = -(room.__array_interface__["data"][0] // 8) % 8
+    return room[start : start + size].reshape(shape)
 
 
 class WholePower:
     """``base ** exponent`` for flat arrays, planned once for its exponents and then applied step after step.
 
-    Binary powering from the highest bit: an entry starts as the base at its own highest bit, is squared at
-    every lower bit, and takes the base as a factor where that bit is set. Neighbours that do the same share
-    one product on a slice. The caller fills ``base`` and calls; the answer is a buffer that the next call
-    overwrites.
+    Binary powering from the highest bit: an entry starts as the base, and at every lower bit of its exponent
+    it is squared and, where that bit is set, takes the base as a factor. All entries start together, so the
+    first square reads the base and needs no copy of it. Neighbours that do the same share one product.
+
+    exponent    whole numbers, each standing for ``block`` neighbouring entries of the base
+
+    A call takes the base and returns a buffer, which the next call overwrites.
     """
 
-    def __init__(self, exponent: NDArray[np.int64]) -> None:
-        self.base = np.empty(exponent.shape)
-        self._out = np.empty(exponent.shape)
-        self._products: list[tuple[Floats, Floats]] = []
-        self._masked: list[tuple[Floats, NDArray[np.bool_]]] = []
-        self._ones: NDArray[np.bool_] | None = exponent == 0 if (exponent == 0).any() else None
+    def __init__(self, exponent: NDArray[np.int64], block: int = 1) -> None:
+        self._out = aligned(exponent.size * block)
+        least = int(exponent.min(initial=2))
+        self._squares_all = least >= 2
+        self._ones = np.repeat(exponent == 0, block) if least == 0 else None
+        # A plan entry: what is multiplied, by which part of the base (None: by itself), under which mask
+        self._slices: list[tuple[Floats, slice | None]] = []
+        self._masks: list[tuple[NDArray[np.bool_], bool]] = []
         edges = [0, *(np.flatnonzero(exponent[1:] != exponent[:-1]) + 1).tolist(), exponent.size]
-        runs = [] if len(edges) > _MANY_RUNS else [(int(exponent[a]), a, b) for a, b in pairwise(edges) if b > a]
-        for bit in reversed(range(int(exponent.max(initial=0)).bit_length() - 1)):
-            if runs:
-                self._plan(self._out, [(e >> bit + 1 > 0, a, b) for e, a, b in runs])
-                self._plan(self.base, [(e >> bit + 1 > 0 and e >> bit & 1 > 0, a, b) for e, a, b in runs])
-            else:
-                started = exponent >> bit + 1 > 0
-                self._masked.append((self._out, started))
-                self._masked.append((self.base, started & (exponent >> bit & 1 > 0)))
+        runs = [(int(exponent[a]), a * block, b * block) for a, b in pairwise(edges) if b > a]
+        if len(runs) <= _MANY_RUNS:
+            self._plan_slices(runs)
+        else:
+            self._plan_masks(np.repeat(exponent, block))
 
-    def _plan(self, factor: Floats, runs: list[tuple[bool, int, int]]) -> None:
-        """Note one product of the result by ``factor`` for each stretch of neighbouring runs that take it."""
-        for taken, stretch in groupby(runs, key=lambda run: run[0]):
-            parts = list(stretch)
-            if taken:
-                part = slice(parts[0][1], parts[-1][2])
-                self._products.append((self._out[part], factor[part]))
+    def _plan_slices(self, runs: list[tuple[int, int, int]]) -> None:
+        lower = [e.bit_length() - 1 for e, _, _ in runs]  # bits below the highest: one square for each
+        uneven = any(e & (e - 1) for e, _, _ in runs)  # powers of two are squares alone
+        for stage in range(max(lower, default=0)):
+            if stage or not self._squares_all:
+                squared = [stage < bits for bits in lower]
+                self._slices += [(self._out[part], None) for part in _stretches(squared, runs)]
+            if uneven:
+                times = [
+                    stage < bits and e >> bits - 1 - stage & 1 > 0 for bits, (e, _, _) in zip(lower, runs, strict=True)
+                ]
+                self._slices += [(self._out[part], part) for part in _stretches(times, runs)]
 
-    def __call__(self) -> Floats:
+    def _plan_masks(self, exponent: NDArray[np.int64]) -> None:
+        lower = np.frexp(exponent.astype(np.float64))[1] - 1
+        for stage in range(int(lower.max())):
+            squared = stage < lower
+            if stage or not self._squares_all:
+                self._masks.append((squared, True))
+            self._masks.append((squared & (exponent >> np.maximum(lower - 1 - stage, 0) & 1 > 0), False))
+
+    def __call__(self, base: Floats) -> Floats:
         """The powers of ``base``."""
-        out, multiply = self._out, np.multiply
-        np.copyto(out, self.base)
-        for part, factor in self._products:
-            multiply(part, factor, part)
-        for factor, mask in self._masked:
-            multiply(out, factor, out, where=mask)
+        out, square, multiply = self._out, np.square, np.multiply
+        if self._squares_all:
+            square(base, out)
+        else:
+            np.copyto(out, base)
+        for part, factor in self._slices:
+            if factor is None:
+                square(part, part)
+            else:
+                multiply(part, base[factor], part)
+        for mask, itself in self._masks:
+            multiply(out, out if itself else base, out, where=mask)
         if self._ones is not None:
             np.copyto(out, 1.0, where=self._ones)
         return out
 
 
+def _stretches(taken: list[bool], runs: list[tuple[int, int, int]]) -> list[slice]:
+    """The longest slices of neighbouring runs that are all taken."""
+    stretches: list[slice] = []
+    for take, (_, start, stop) in zip(taken, runs, strict=True):
+        if take and stretches and stretches[-1].stop == start:
+            stretches[-1] = slice(stretches[-1].start, stop)
+        elif take:
+            stretches.append(slice(start, stop))
+    return stretches
+
+
 class LayerMap:
-    """One gradient step of the per-layer variable, for flat arrays of equal length.
+    """One gradient step of the per-layer variable, for a flat array of runs.
 
     The variable is phi, with a = phi^L the total weight, for the chain (phi = w) and for block one
     (phi = 1 + w/sqrt(L)), which is the chain at rate lr / L; it is w itself for block two (phi = 1 + w^2/L):
@@ -76,46 +118,84 @@ class LayerMap:
         phi <- phi + rate (mu_yx - mu_xx phi^L) phi^(L-1)
         w   <- w + (2 lr / L) (mu_yx - mu_xx phi^L) phi^(L-1) w
 
-    ``variable`` holds the current iterate: fill it, then call ``step``.
+    depth             L, shape (runs,); or shape (depths, 1), each for the runs in its row of ``lr``
+    lr                shape (runs,) or (depths, runs of one depth)
+    mu_yx, mu_xx      broadcast with ``lr``
+    divide            take phi^(L-1) as phi^L / phi, in fewer calls than phi^L as phi^(L-1) phi. The price is
+                      NaN in the step after phi = 0, where several layers rest: ``settle`` restores it
+
+    ``variable`` holds the current iterate, flat: fill it, then call ``step``.
     """
 
-    def __init__(self, depth: Floats, lr: Floats, mu_yx: Floats, mu_xx: Floats, arch: str) -> None:
-        rate = {"chain": lr, "residual1": lr / depth, "residual2": 2.0 * lr / depth}[arch]
-        self._pull, self._push = rate * mu_yx, rate * mu_xx
-        self._power = WholePower(depth.astype(np.int64) - 1)
-        self._term = np.empty(depth.shape)
+    def __init__(
+        self, depth: Floats, lr: Floats, mu_yx: Floats, mu_xx: Floats, arch: str, *, divide: bool = False
+    ) -> None:
+        rate = lr if arch == "chain" else (1.0 if arch == "residual1" else 2.0) * lr / depth
+        self._pull = np.multiply(rate, mu_yx, aligned(*lr.shape)).ravel()
+        self._push = np.multiply(rate, mu_xx, aligned(*lr.shape)).ravel()
+        runs, layers = lr.size, depth.ravel().astype(np.int64)
+        block = runs // max(layers.size, 1)
+        self._divide = divide
+        self._power = WholePower(layers if divide else layers - 1, block)
+        self._single = np.repeat(layers == 1, block) if divide and layers.min(initial=2) == 1 else None
+        self._buffer = aligned(runs)
         self._block_two = arch == "residual2"
-        self._inverse_depth = 1.0 / depth
-        self.variable = np.empty(depth.shape) if self._block_two else self._power.base
+        if self._block_two:
+            self._phi = aligned(runs)
+            self._inverse_depth = np.repeat(1.0 / depth.ravel(), block)
+        self.variable = aligned(runs)
 
-    def step(self) -> None:
-        """Replace ``variable`` by its next iterate.
+    def step(self, out: Floats | None = None) -> None:
+        """Replace ``variable`` by its next iterate: in place, or by ``out`` with the iterate written there.
 
         A diverged entry turns infinite and then NaN, and never becomes finite again; call under
         ``numpy.errstate(all="ignore")`` and clean up once at the end with ``settle``.
         """
-        variable, phi, term = self.variable, self._power.base, self._term
+        phi = variable = self.variable
         if self._block_two:
+            phi = self._phi
             np.multiply(variable, variable, phi)
             np.multiply(phi, self._inverse_depth, phi)
             np.add(phi, 1.0, phi)
-        power = self._power()
-        np.multiply(phi, power, term)
-        np.multiply(term, self._push, term)
+        if self._divide:
+            total, slope = self._power(phi), self._buffer
+            np.divide(total, phi, slope)
+            if self._single is not None:  # phi / phi, also at phi = 0, which one layer may cross
+                np.copyto(slope, 1.0, where=self._single)
+        else:
+            slope, total = self._power(phi), self._buffer
+            np.multiply(phi, slope, total)
+        term = total
+        np.multiply(total, self._push, term)
         np.subtract(self._pull, term, term)
-        np.multiply(term, power, term)
+        np.multiply(term, slope, term)
         if self._block_two:
             np.multiply(term, variable, term)
-        np.add(variable, term, variable)
+        self.variable = variable if out is None else out
+        np.add(variable, term, self.variable)
+
+
+def may_divide(phi: Floats) -> bool:
+    """Whether runs from these phi keep phi^L / phi accurate: none starts so near 0 that phi^L underflows.
+
+    Later iterates need no look: each is a difference of ordinary numbers, so it is 0 or not tiny.
+    """
+    size = np.abs(phi)
+    return not bool(((size < _TINY) & (size > 0.0)).any())
 
 
 def settle(values: Floats) -> None:
-    """In place, in an array with steps first: whatever is not finite has diverged and becomes ``inf``."""
+    """In place, in an array with steps first: what is not finite has diverged and becomes ``inf``.
+
+    NaN straight after an exact 0 is 0 / 0 from ``LayerMap(divide=True)``: that run rests at 0.
+    """
     bad = ~np.isfinite(values[-1])
     if bad.any():  # divergence is for ever, so the last step shows every entry that needs care
         columns = values[:, bad]
-        columns[~np.isfinite(columns)] = np.inf
-        values[:, bad] = columns
+        gone = ~np.isfinite(columns)
+        first, each = gone.argmax(axis=0), np.arange(gone.shape[1])
+        rests = np.isnan(columns[first, each]) & (columns[first - 1, each] == 0.0)
+        values[:, bad] = np.where(gone, np.where(rests, 0.0, np.inf), columns)
 
 
 def check_depth(depth: object, name: str = "depth") -> Floats:

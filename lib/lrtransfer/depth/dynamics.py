@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer import _check
-from lrtransfer.depth._map import Floats, LayerMap, check_arch, check_depth, check_r, settle
+from lrtransfer.depth._map import Floats, LayerMap, aligned, check_arch, check_depth, check_r, may_divide, settle
 
 
 def total_weight(weight: ArrayLike, depth: ArrayLike, arch: str = "chain") -> Floats:
@@ -25,11 +25,13 @@ def total_weight(weight: ArrayLike, depth: ArrayLike, arch: str = "chain") -> Fl
     """
     arch = check_arch(arch)
     w = _check.number("weight", weight)
-    depth_array = _check.integer("depth", depth, infinite=arch == "residual2")
-    endless = np.isinf(depth_array)
-    layers = check_depth(np.where(endless, 1.0, depth_array))
+    endless = np.isinf(_check.integer("depth", depth, infinite=True)) if arch == "residual2" else np.False_
+    layers = check_depth(np.where(endless, 1.0, depth) if endless.any() else depth)
     with np.errstate(all="ignore"):
-        phi = {"chain": w, "residual1": 1 + w / np.sqrt(layers), "residual2": 1 + w * w / layers}[arch]
+        if arch == "chain":
+            phi = w
+        else:
+            phi = 1 + w / np.sqrt(layers) if arch == "residual1" else 1 + w * w / layers
         a = phi**layers
         if endless.any():
             a = np.where(endless, np.exp(w * w), a)
@@ -110,23 +112,28 @@ def gradient_descent(
     yx, xx, _ = _data(mu_yx, mu_xx, arch)
     start = _check.finite("init", init, minimum=0.0) if arch == "chain" else _check.finite("init", init)
     first = start ** (1.0 / layers) if arch == "chain" else start
+    variable = 1.0 + first / np.sqrt(layers) if arch == "residual1" else first
 
-    rate, layers, yx, xx, first = np.broadcast_arrays(rate, layers, yx, xx, first)
-    order, back = _depth_first(layers)
-    shape = tuple(layers.shape[axis] for axis in order)
-    rate, layers, yx, xx, first = (x.transpose(order).ravel() for x in (rate, layers, yx, xx, first))
-    path = np.empty((steps + 1, layers.size))
+    shape = np.broadcast(rate, layers, yx, xx, first).shape
+    column, order = _depth_first(layers, shape)
+    back = [order.index(axis) for axis in range(len(order))]
+    laid = tuple(shape[axis] for axis in order)
+    rate, yx, first, variable = (_lay(x, laid, back, column.size) for x in (rate, yx, first, variable))
+    xx = _lay(xx, laid, back, column.size) if xx.ndim else xx
+    path = aligned(steps + 1, rate.size)
+    path[0] = variable.ravel()
     with np.errstate(all="ignore"):
-        layer_map = LayerMap(layers, rate, yx, xx, arch)
-        layer_map.variable[:] = 1.0 + first / np.sqrt(layers) if arch == "residual1" else first
+        layer_map = LayerMap(column, rate, yx, xx, arch, divide=arch == "residual2" or may_divide(variable))
+        layer_map.variable = path[0]
         for row in path[1:]:
-            layer_map.step()
-            np.copyto(row, layer_map.variable)
-        if arch == "residual1":
-            path[1:] = (path[1:] - 1.0) * np.sqrt(layers)
-        path[0] = first
+            layer_map.step(row)
         settle(path)
-    return path.reshape(steps + 1, *shape).transpose(0, *(axis + 1 for axis in back))
+        if arch == "residual1":
+            weights = path.reshape(steps + 1, *rate.shape)
+            np.multiply(np.subtract(weights, 1.0, weights), np.sqrt(column), weights)
+            weights[0] = first
+            settle(path)  # w may overflow where phi did not
+    return path.reshape(steps + 1, *laid).transpose(0, *(axis + 1 for axis in back))
 
 
 def _data(mu_yx: ArrayLike, mu_xx: ArrayLike, arch: str) -> tuple[Floats, Floats, Floats]:
@@ -135,11 +142,18 @@ def _data(mu_yx: ArrayLike, mu_xx: ArrayLike, arch: str) -> tuple[Floats, Floats
     return yx, xx, check_r(yx / xx, arch, "mu_yx / mu_xx")
 
 
-def _depth_first(layers: Floats) -> tuple[list[int], list[int]]:
-    """Axis order that puts the axes along which the depth varies first, and the order that undoes it.
+def _depth_first(layers: Floats, shape: tuple[int, ...]) -> tuple[Floats, list[int]]:
+    """The depths as a column, and the order of a result's axes that puts those along which they vary first.
 
     Runs of one depth then lie together in memory, where the power takes them in one product.
     """
-    constant = [stride == 0 for stride in layers.strides]  # a broadcast axis does not move in memory
-    order = sorted(range(layers.ndim), key=constant.__getitem__)
-    return order, [order.index(axis) for axis in range(layers.ndim)]
+    layers = layers.reshape((1,) * (len(shape) - layers.ndim) + layers.shape)
+    order = sorted(range(len(shape)), key=lambda axis: layers.shape[axis] == 1)
+    return layers.reshape(-1, 1), order
+
+
+def _lay(values: Floats, laid: tuple[int, ...], back: list[int], depths: int) -> Floats:
+    """The value of every run, in rows of one depth: ``laid`` is the ordered shape, ``back`` undoes the order."""
+    array = np.empty(laid)
+    array.transpose(back)[...] = values
+    return array.reshape(depths, array.size // max(depths, 1))

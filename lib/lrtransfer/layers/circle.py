@@ -111,17 +111,13 @@ def _losses(k1: Array, k2: Array, z: Complex, h: int, steps: int, signal_only: b
     return out
 
 
-def _expected(
-    lr1: ArrayLike, lr2: ArrayLike, h: object, steps: object, signal_only: bool, course: bool
-) -> Measured:
+def _expected(lr1: ArrayLike, lr2: ArrayLike, h: object, steps: object, signal_only: bool, course: bool) -> Measured:
     width, number = width_argument(h), _check.count("steps", steps)
     k1, k2 = in_critical_units("lr1", lr1, width), in_critical_units("lr2", lr2, width)
     try:
         k1, k2 = np.broadcast_arrays(k1, k2)
     except ValueError:
-        raise _check.refuse(
-            "lr2", np.shape(lr2), f"of a shape that broadcasts with lr1's {np.shape(lr1)}"
-        ) from None
+        raise _check.refuse("lr2", np.shape(lr2), f"of a shape that broadcasts with lr1's {np.shape(lr1)}") from None
     shape, k1, k2 = k1.shape, k1.reshape(-1, 1), k2.reshape(-1, 1)
 
     def integrand(index: NDArray[np.intp], z: Complex) -> Array:
@@ -152,9 +148,7 @@ def expected_loss(lr1: ArrayLike, lr2: ArrayLike, h: int, steps: int, signal_onl
     return expected_loss_with_error(lr1, lr2, h, steps, signal_only).value
 
 
-def expected_loss_with_error(
-    lr1: ArrayLike, lr2: ArrayLike, h: int, steps: int, signal_only: bool = False
-) -> Measured:
+def expected_loss_with_error(lr1: ArrayLike, lr2: ArrayLike, h: int, steps: int, signal_only: bool = False) -> Measured:
     """``expected_loss`` with the quadrature's own estimate of its error."""
     return _expected(lr1, lr2, h, steps, signal_only, course=False)
 
@@ -190,9 +184,7 @@ def _jets(kappa: Array, z: Complex, h: int, steps: int, signal_only: bool, cours
     return out.reshape(-1, *w.shape)
 
 
-def _balance(
-    alpha: ArrayLike, h: object, steps: object, signal_only: bool, course: bool
-) -> tuple[Measured, Measured]:
+def _balance(alpha: ArrayLike, h: object, steps: object, signal_only: bool, course: bool) -> tuple[Measured, Measured]:
     width, number = width_argument(h), _check.count("steps", steps)
     exponent = _check.finite("alpha", alpha)
     with np.errstate(over="ignore"):  # an absurd alpha is a rate of inf: it diverges

@@ -75,9 +75,7 @@ def rates_argument(lrs: ArrayLike, h: int) -> Array:
     return rates / np.sqrt(h)
 
 
-def network_losses(
-    rates: Array, a: Array, beta: Array, h: int, steps: int, signal_only: bool, course: bool
-) -> Array:
+def network_losses(rates: Array, a: Array, beta: Array, h: int, steps: int, signal_only: bool, course: bool) -> Array:
     """|W_1 .. W_k a / sqrt(h) - beta|^2 for each draw: (1 or steps + 1, draws, grid).
 
     rates (k, grid) already over sqrt(h); a, beta (draws, 2). One matrix is (2, 2, draws, grid), rows first.
@@ -99,16 +97,12 @@ def network_losses(
             before = -teacher if signal_only else residual  # (W_1 .. W_{i-1})' r
             for i, weight in enumerate(weights):
                 update = rates[i] * before[:, None] * behind[k - 1 - i][None]
-                before = (
-                    weight[0] * before[0] + weight[1] * before[1]
-                )  # before the update: all layers move at once
+                before = weight[0] * before[0] + weight[1] * before[1]  # before the update: all layers move at once
                 weight -= update
     return out
 
 
-def _deep(
-    lrs: ArrayLike, h: object, steps: object, draws: int, seed: int, signal_only: bool, course: bool
-) -> Estimate:
+def _deep(lrs: ArrayLike, h: object, steps: object, draws: int, seed: int, signal_only: bool, course: bool) -> Estimate:
     width, number = width_argument(h), _check.count("steps", steps)
     rates = rates_argument(lrs, width)
     a, beta = teacher_draws(width, draws, seed)
@@ -125,9 +119,7 @@ def _deep(
     return Estimate(mean.reshape(out), error.reshape(out))
 
 
-def deep_loss(
-    lrs: ArrayLike, h: int, steps: int, *, draws: int, seed: int, signal_only: bool = False
-) -> Estimate:
+def deep_loss(lrs: ArrayLike, h: int, steps: int, *, draws: int, seed: int, signal_only: bool = False) -> Estimate:
     """Expected test loss of the network with k = len(lrs) trained matrices after ``steps`` steps.
 
     lrs: one rate >= 0 for each trained matrix, first layer first, in the paper's units (critical scale h for
@@ -208,9 +200,7 @@ def deep_curvature_course(
         return over_draws(_split_jets(rate, a, beta, width, number, signal_only).T)
 
 
-def deep_curvature(
-    alpha: float, h: int, steps: int, *, draws: int, seed: int, signal_only: bool = False
-) -> Estimate:
+def deep_curvature(alpha: float, h: int, steps: int, *, draws: int, seed: int, signal_only: bool = False) -> Estimate:
     """Curvature in the split of the rates for three layers: d^2/d delta^2 of ``deep_loss`` at delta = 0.
 
     alpha: rates are h^alpha (1 + delta) and h^alpha (1 - delta); the paper studies 0 < alpha <= 1

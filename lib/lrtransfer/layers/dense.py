@@ -36,9 +36,7 @@ def initial_weight(h: int, initialisation: str, rng: np.random.Generator) -> Arr
     return rng.standard_normal((h, h)) / np.sqrt(h)
 
 
-def two_layer_descent(
-    w1: Array, w2: Array, target: Array, teacher: Array, lr1: float, lr2: float, steps: int
-) -> Array:
+def two_layer_descent(w1: Array, w2: Array, target: Array, teacher: Array, lr1: float, lr2: float, steps: int) -> Array:
     """Gradient descent on |W_1 W_2 / h - target|_F^2 / 2; |W_1 W_2 / h - teacher|_F^2 at t = 0 .. steps.
 
     w1, w2, target, teacher (h, h). Diverged losses are inf.

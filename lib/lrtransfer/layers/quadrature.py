@@ -111,9 +111,7 @@ def haar_mean(f: Integrand, problems: int, h: int, steps: int, width: Array) -> 
         error = np.where(np.isfinite(value), error + floor, 0.0)
     if missed.any():
         worst = float((error[missed] / scale[missed]).max())
-        message = (
-            f"relative error up to {worst:.1e} after {int(nodes.max())} angles: the modes do not settle."
-        )
+        message = f"relative error up to {worst:.1e} after {int(nodes.max())} angles: the modes do not settle."
         warnings.warn(message, QuadratureWarning, stacklevel=4)
     return CircleMean(value, error, scale, nodes)
 

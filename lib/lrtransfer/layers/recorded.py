@@ -24,14 +24,15 @@ from lrtransfer.layers.experiments import advantage, balance_runs, schedule_runs
 TWO_LAYER_SUMS = (27000, 36000, 45000, 54000, 63000)
 THREE_LAYER_SUMS = (30, 44, 58, 72, 86, 100)
 RATES = {layers: [s / 2 for s in sums] for layers, sums in ((2, TWO_LAYER_SUMS), (3, THREE_LAYER_SUMS))}
+DRAWS = {2: 5, 3: 100}  # three layers: the loss of one draw fluctuates with |beta|^2
 SETTINGS: dict[str, list[dict[str, Any]]] = {
     "gaussian": [
-        dict(layers=k, rates=RATES[k], h=1000, steps=4, split=0.3, draws=5, seed=0, initialisation=start)
+        dict(layers=k, rates=RATES[k], h=1000, steps=4, split=0.3, draws=DRAWS[k], seed=0, initialisation=start)
         for k in (2, 3)
         for start in ("orthogonal", "gaussian")
     ],
     "noise": [
-        dict(layers=k, rates=RATES[k][::2], h=1000, steps=4, split=0.3, draws=5, seed=0, noise=rho)
+        dict(layers=k, rates=RATES[k][::2], h=1000, steps=2, split=0.3, draws=DRAWS[k], seed=0, noise=rho)
         for k in (2, 3)
         for rho in (0.001, 0.01)
     ],

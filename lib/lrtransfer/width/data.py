@@ -67,9 +67,7 @@ def regression(X: ArrayLike, y: ArrayLike) -> Regression:
     """Check inputs and targets; ValueError if they are not finite arrays of shapes (m, d) and (m,)."""
     inputs, targets = _check.finite("X", X), _check.finite("y", y)
     if inputs.ndim != 2 or inputs.size == 0:
-        raise _check.refuse(
-            "X", inputs.shape, "an array of shape (m, d) with m, d >= 1 (the value is its shape)"
-        )
+        raise _check.refuse("X", inputs.shape, "an array of shape (m, d) with m, d >= 1 (the value is its shape)")
     if targets.shape != inputs.shape[:1]:
         allowed = f"of shape ({inputs.shape[0]},), one target a row of X (the value is its shape)"
         raise _check.refuse("y", targets.shape, allowed)

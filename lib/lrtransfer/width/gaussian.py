@@ -171,9 +171,7 @@ class LazyGaussian:
         p, z = self._left[0].view(self.rows.size), self._left[1].view(self.cols.size)
         return y.T @ q + p.T @ (z - (z @ q.T) @ q)
 
-    def _ask(
-        self, x: ArrayLike, own: tuple[_Rows, _Rows], dual: tuple[_Rows, _Rows], into: Space, out: Space
-    ) -> Array:
+    def _ask(self, x: ArrayLike, own: tuple[_Rows, _Rows], dual: tuple[_Rows, _Rows], into: Space, out: Space) -> Array:
         columns = np.asarray(x, dtype=np.float64)
         if columns.ndim not in (1, 2) or columns.shape[0] > into.size:
             raise _check.refuse("x", columns.shape, f"a vector or block of columns of length {into.size}")
@@ -186,9 +184,7 @@ class LazyGaussian:
         if len(new):
             answers = self.scale * out.fresh(self._rng, len(new))
             p, z = dual[0].view(out.size), dual[1].view(into.size)
-            answers += (
-                new @ z.T - answers @ p.T
-            ) @ p  # along P the transposed products already fixed the answer
+            answers += (new @ z.T - answers @ p.T) @ p  # along P the transposed products already fixed the answer
             own[0].append(new)
             own[1].append(answers)
         result = (queries @ own[0].view(into.size).T) @ own[1].view(out.size)

@@ -51,9 +51,7 @@ class Network:
         return len(self.weights) - 1
 
 
-def draw(
-    width: float, d: int, layers: int, *, parametrisation: str, seed: int, coordinates: bool = False
-) -> Network:
+def draw(width: float, d: int, layers: int, *, parametrisation: str, seed: int, coordinates: bool = False) -> Network:
     """One draw of the initial weights, lazily revealed.
 
     Draws at different widths are independent; the three parametrisations share the normalised weights of a
@@ -63,9 +61,7 @@ def draw(
     entropy = [seed] if math.isinf(width) else [seed, int(width)]
     seeds = np.random.SeedSequence(entropy).spawn(layers + 2)
     unit = 1 / math.sqrt(width)
-    spaces: list[Space] = [
-        Euclidean(int(width), unit) if coordinates else Rotated(width) for _ in range(layers + 1)
-    ]
+    spaces: list[Space] = [Euclidean(int(width), unit) if coordinates else Rotated(width) for _ in range(layers + 1)]
     readout = spaces[layers].fresh(np.random.default_rng(seeds[-1]), 1)[0]
     first = LazyGaussian(spaces[0], Euclidean(d, unit), scale=1 / math.sqrt(d), seed=seeds[0])
     rest = [LazyGaussian(spaces[i], spaces[i - 1], seed=seeds[i]) for i in range(1, layers + 1)]
@@ -124,9 +120,7 @@ class Trained:
         self.network, self.data = network, data
         self.eps = lrs / network.scale  # (R,)
         self.diverged = np.zeros(lrs.size, dtype=bool)
-        self._past: list[list[tuple[Array, Array]]] = [
-            [] for _ in network.weights
-        ]  # (b_{l+1}, A_{l-1}u) per step
+        self._past: list[list[tuple[Array, Array]]] = [[] for _ in network.weights]  # (b_{l+1}, A_{l-1}u) per step
         self.theta = np.empty((steps + 1, data.d, lrs.size))
         for step in range(steps + 1):
             b = self._backward()

@@ -65,9 +65,7 @@ def stationary_points(coefficients: Array, data: Regression, low: float, high: f
     cuts = np.array([low, *(x for x in high * 4.0 ** -np.arange(pieces)[::-1] if x > low)])
     degree = 2 * coefficients.shape[1] - 3
     nodes = chebyshev.chebpts1(degree + 1)
-    transform = chebyshev.chebvander(nodes, degree) * (
-        2 / (degree + 1)
-    )  # values at the nodes -> coefficients
+    transform = chebyshev.chebvander(nodes, degree) * (2 / (degree + 1))  # values at the nodes -> coefficients
     transform[:, 0] /= 2
     found = []
     for left, right in itertools.pairwise(cuts):
@@ -77,9 +75,7 @@ def stationary_points(coefficients: Array, data: Regression, low: float, high: f
     return _newton(slopes, np.concatenate(found, axis=1), low, high)
 
 
-def minimise_scan(
-    loss: Callable[[Array], Array], low: float, high: float, *, points: int, tie: float
-) -> float:
+def minimise_scan(loss: Callable[[Array], Array], low: float, high: float, *, points: int, tie: float) -> float:
     """Argmin over [low, high] of a loss known only by its values (inf allowed), to 1e-7 of the interval.
 
     Every local minimum of a scan is bracketed by its neighbours and the brackets shrink together by eight a

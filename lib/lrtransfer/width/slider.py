@@ -1,7 +1,8 @@
-"""The Width chapter's slider figure, computed by the engine. Twin of book/_static/models/width.js: a test compares them.
+"""The Width chapter's slider figure, computed by the engine. Twin of book/_static/models/width.js.
 
-The page cannot draw Gaussian matrices, so the script carries the numbers of every draw it shows. ``draws`` is where
-they come from, ``script_table`` writes them as the script holds them, and both twins draw from the rounded numbers.
+The page cannot draw Gaussian matrices, so the script carries the numbers of every draw it shows. ``draws`` is
+where they come from, ``script_table`` writes them as the script holds them, and both twins draw from the
+rounded numbers. Tests compare the tables and the pictures.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ DIGITS = 7
 
 @cache
 def draws(layers: int, draw: int) -> tuple[tuple[float, ...], ...]:
-    """One row a width 2^3 .. 2^20: the exact best rate on (0, 4 eta_inf), then theta_0, Phi_1 .. Phi_L; seven digits."""
+    """One row a width 2^3 .. 2^20: the best rate on (0, 4 eta_inf), then theta_0, Phi_1 .. Phi_L; 7 digits."""
     rows = []
     for octave in OCTAVES:
         coefficients = one_step_coefficients(2**octave, X, Y, layers, seed=draw)
@@ -91,7 +92,8 @@ def one_step_picture(octave: float, layers: float, draw: float) -> Picture:
     off = abs(optima[place] - 1)
     side = "above" if optima[place] > 1 else "below"
     summary = (
-        f"n = {2 ** int(octave)}: best rate η = {best:.4f}, {100 * off:.2f}% {side} the limit {1 / depth:.4f}; "
+        f"n = {2 ** int(octave)}: best rate η = {best:.4f}, {100 * off:.2f}% {side} "
+        f"the limit {1 / depth:.4f}; "
         f"in units of the typical distance c/√n that is {off / half[place]:.2f}."
     )
     return Picture((left, right), summary)

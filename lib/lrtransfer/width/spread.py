@@ -25,9 +25,7 @@ Array = NDArray[np.float64]
 STATISTICS = ("rms", "mean_abs", "abs_mean")
 
 
-def synthetic_data(
-    m: int = 1000, d: int = 1, noise_variance: float = 0.01, *, seed: int
-) -> tuple[Array, Array]:
+def synthetic_data(m: int = 1000, d: int = 1, noise_variance: float = 0.01, *, seed: int) -> tuple[Array, Array]:
     """Inputs and targets of the paper's experiment: ``y = w'x + eps``, x ~ N(0, I_d), w ~ N(0, I_d / d).
 
     Returns X of shape (m, d) and y of shape (m,). Source: Hayou (2025), setup of Fig. 2.
@@ -76,9 +74,7 @@ def exact_argmin(
     return minimise_polynomial(flat, data, low, high).reshape(table.shape[:-2])
 
 
-def grid_argmin(
-    coefficients: ArrayLike, X: ArrayLike, y: ArrayLike, lrs: ArrayLike, *, average: bool = False
-) -> Array:
+def grid_argmin(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike, lrs: ArrayLike, *, average: bool = False) -> Array:
     """The rate of a grid with the lowest one-step loss, as a sweep would report it.
 
     Parameters
@@ -195,7 +191,5 @@ def _table(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike) -> tuple[Array, 
     data = regression(X, y)
     table = _check.finite("coefficients", coefficients)
     if table.ndim < 2 or table.shape[-1] != data.d or table.shape[-2] < 2:
-        raise _check.refuse(
-            "coefficients", table.shape, f"of shape (..., L + 1, {data.d}) (the value is its shape)"
-        )
+        raise _check.refuse("coefficients", table.shape, f"of shape (..., L + 1, {data.d}) (the value is its shape)")
     return table, data

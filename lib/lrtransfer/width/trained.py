@@ -12,7 +12,8 @@ muP gives it the rate eta / n, SP the rate eta.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -97,14 +98,7 @@ def trained_losses(
         z0 = inputs @ first.T  # (m, n), never trained
         weights = [w.expand(rates.size, n, n).clone().requires_grad_() for w in hidden]  # (rates, n, n) each
 
-        def runs(
-            weights: list[torch.Tensor] = weights, z0: torch.Tensor = z0, v: torch.Tensor = readout
-        ) -> torch.Tensor:
-            z = z0.expand(rates.size, *z0.shape)
-            for w in weights:
-                z = torch.bmm(phi(z), w.transpose(1, 2))
-            return ((phi(z) @ v - targets) ** 2).mean(dim=1) / 2
-
+        runs = partial(_losses, weights, z0, readout, targets, phi)
         _descend(runs, weights, step, count, optimiser)
         with torch.no_grad():
             final = runs().double().numpy()
@@ -128,7 +122,29 @@ def _draw(
     return first, hidden, normal((n,), 1 / n if parametrisation == "mup" else n**-0.5)
 
 
-def _descend(runs, weights, step, count, optimiser) -> None:  # type: ignore[no-untyped-def]
+def _losses(
+    weights: list[torch.Tensor],
+    z0: torch.Tensor,
+    readout: torch.Tensor,
+    targets: torch.Tensor,
+    phi: Callable[[torch.Tensor], torch.Tensor],
+) -> torch.Tensor:
+    """Losses of all runs, (rates,)."""
+    import torch
+
+    z = z0.expand(len(weights[0]), *z0.shape)  # (rates, m, n)
+    for w in weights:
+        z = torch.bmm(phi(z), w.transpose(1, 2))
+    return ((phi(z) @ readout - targets) ** 2).mean(dim=1) / 2
+
+
+def _descend(
+    runs: Callable[[], torch.Tensor],
+    weights: list[torch.Tensor],
+    step: torch.Tensor,
+    count: int,
+    optimiser: str,
+) -> None:
     """Train every run at its own rate; the runs share no weight, so one backward pass serves all."""
     import torch
 
