@@ -50,7 +50,7 @@ def test_a_missing_ipywidgets_leaves_the_static_figure(monkeypatch):
 
 
 def test_a_slider_refuses_a_start_outside_its_values():
-    with pytest.raises(ValueError, match="^start = 3 is not allowed"):
+    with pytest.raises(ValueError, match=r"^start = 3 is not allowed"):
         pictures.Slider("x", "x", (1.0, 2.0), start=3)
 
 

@@ -2,8 +2,8 @@
 
 The cost of a step is its power phi^(L - 1). ``numpy.power`` falls back to scalar code at a negative, infinite
 or NaN base, which is what a diverging run is made of, so the power is taken here by repeated squaring: plain
-products run at full speed on every value. On the few thousand runs of a figure a product costs hardly more
-than the call that asks for it, so what counts is the number of calls in a step.
+products run at full speed on every value. With the few thousand runs of a figure a good part of a product's
+time is the call itself, so a step is written in few calls.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TINY = 1e-100  # a smaller phi may underflow in phi^L though it still grows at 
 
 
 def aligned(*shape: int) -> Floats:
-    """An uninitialised array that starts on a cache line: half the time of a product of three arrays elsewhere."""
+    """An uninitialised array that starts on a cache line, where products of three arrays take about a third less."""
     size = math.prod(shape)
     room = np.empty(size + 7)
     start = -(room.__array_interface__["data"][0] // 8) % 8
