@@ -38,7 +38,7 @@ def test_transfer_of_the_chain_names_the_exponent(capsys):
 
 def test_bad_input_is_a_sentence_and_status_two(capsys):
     assert cli.main([*TRANSFER[:-1], "-1"]) == 2
-    assert "r = -1 is not allowed" in capsys.readouterr().err
+    assert "r = -1.0 is not allowed" in capsys.readouterr().err
 
 
 def test_claims_prints_the_ledger_of_the_last_build(tmp_path, monkeypatch, capsys):

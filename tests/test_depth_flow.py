@@ -147,7 +147,7 @@ def test_edges_of_the_range():
         (lambda: d.time_course(1.0, 0.1, 0), "depth = 0"),
         (lambda: d.time_course(1.0, 0.1, 2, -1.0), "tau = -1.0"),
         (lambda: d.time_to_reach(0.1, 0.5, 2), "alpha = 0.1"),
-        (lambda: d.plateau_duration(0.1, 1), "depth = 1.0"),
+        (lambda: d.plateau_duration(0.1, 1), "depth = 1 is"),
         (lambda: d.rate_of_change(-0.1, 2), "alpha = -0.1"),
     ],
 )

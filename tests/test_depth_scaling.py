@@ -116,7 +116,7 @@ def test_arguments_broadcast():
 @pytest.mark.parametrize(
     ("call", "named"),
     [
-        (lambda: d.sharpness(0, 1.0), "depth = 0.0"),
+        (lambda: d.sharpness(0, 1.0), "depth = 0 is"),
         (lambda: d.sharpness(2.5, 1.0), "depth = 2.5"),
         (lambda: d.sharpness(2, -1.0), "r = -1.0"),
         (lambda: d.sharpness(2, math.nan), "r = nan"),

@@ -29,10 +29,10 @@ def _as_float(name: str, value: ArrayLike, allowed: str) -> NDArray[np.float64]:
         raise refuse(name, value, allowed) from None
 
 
-def _first(array: NDArray[Any], bad: NDArray[np.bool_]) -> object:
-    """The first offending entry, so that an error about a large array stays short."""
-    value = array[bad].flat[0].item() if array.ndim else array.item()
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def _first(value: ArrayLike, bad: NDArray[np.bool_]) -> object:
+    """The first offending entry as it was given, so that an error about a large array stays short."""
+    given = np.asarray(value)
+    return given[bad].flat[0].item() if given.ndim else given.item()
 
 
 def positive(name: str, value: ArrayLike, *, infinite: bool = False) -> NDArray[np.float64]:
@@ -41,7 +41,7 @@ def positive(name: str, value: ArrayLike, *, infinite: bool = False) -> NDArray[
     array = _as_float(name, value, allowed)
     bad = ~(array > 0) if infinite else ~((array > 0) & np.isfinite(array))
     if bad.any():
-        raise refuse(name, _first(array, bad), allowed)
+        raise refuse(name, _first(value, bad), allowed)
     return array
 
 
@@ -53,7 +53,7 @@ def finite(name: str, value: ArrayLike, *, minimum: float | None = None) -> NDAr
     if minimum is not None:
         bad |= array < minimum
     if bad.any():
-        raise refuse(name, _first(array, bad), allowed)
+        raise refuse(name, _first(value, bad), allowed)
     return array
 
 
@@ -62,7 +62,7 @@ def number(name: str, value: ArrayLike) -> NDArray[np.float64]:
     array = _as_float(name, value, "a number, not NaN")
     bad = np.isnan(array)
     if bad.any():
-        raise refuse(name, _first(array, bad), "a number, not NaN")
+        raise refuse(name, _first(value, bad), "a number, not NaN")
     return array
 
 
@@ -73,7 +73,7 @@ def integer(name: str, value: ArrayLike, *, minimum: int = 1, infinite: bool = F
     whole = np.isfinite(array) & (array == np.floor(array)) & (array >= minimum)
     bad = ~(whole | (infinite & (array == np.inf)))
     if bad.any():
-        raise refuse(name, _first(array, bad), allowed)
+        raise refuse(name, _first(value, bad), allowed)
     return array
 
 
