@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 FRESH ?= $(if $(CI),1)
+PORT ?= 8000
 SOURCES := lib tests tools book/_ext
 
 .PHONY: setup book serve test check notebooks picture bench clean
@@ -20,11 +21,10 @@ $(READY): requirements.txt pyproject.toml
 	@touch $(READY)
 
 book: $(READY)
-	$(BIN)/python tools/build.py $(if $(FRESH),--fresh)
+	$(BIN)/python tools/build.py $(if $(filter-out 0,$(FRESH)),--fresh)
 
 serve: book
-	@echo "http://localhost:8000/ (Ctrl-C stops)"
-	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000
+	@$(BIN)/python tools/serve.py $(PORT)
 
 notebooks: $(READY)
 	$(BIN)/python tools/notebooks.py
@@ -39,7 +39,7 @@ check: $(READY)
 	$(BIN)/codespell README.md book lib tests tools
 
 test: check
-	FRESH=$(FRESH) $(BIN)/python -m pytest
+	FRESH=$(filter-out 0,$(FRESH)) $(BIN)/python -m pytest
 
 bench: $(READY)
 	@for file in tests/bench_*.py; do echo "== $$file"; OMP_NUM_THREADS=1 $(BIN)/python $$file || exit 1; done

@@ -48,6 +48,8 @@ def test_infinity_passes_only_where_it_is_a_bound():
     [
         (dict(tolerance=-1), "tolerance"),
         (dict(tolerance=math.nan), "tolerance"),
+        (dict(tolerance=math.inf), "tolerance"),
+        (dict(tolerance="small"), "tolerance"),
         (dict(relation="<"), "relation"),
         (dict(measured=[]), "measured"),
     ],
@@ -70,6 +72,8 @@ def test_the_scalar_fields_are_those_of_the_failing_check():
     assert (record["measured"], record["verdict"], len(record["checks"])) == (3.0, FAILED, 3)
     slack = judge("depth.model", Check("bound", 0, 5, relation="<="), Check("b", 1.05, 1, 0.1)).as_dict()
     assert slack["measured"] == 1.05
+    tight = judge("depth.model", Check("bound", 4.9, 5, relation="<="), Check("b", 1.05, 1, 0.1)).as_dict()
+    assert (tight["measured"], tight["relation"]) == (4.9, "<=")
 
 
 def test_a_record_is_json_whatever_its_numbers_are():

@@ -66,7 +66,7 @@ def _table(rows: list[dict[str, Any]], home: str, builder: Any) -> nodes.table:
         if r["where"]:
             page, anchor = r["where"].split("#")
             name = nodes.reference("", "", name, refuri=f"{builder.get_relative_uri(home, page[:-5])}#{anchor}")
-        bound = {"<=": "≤ ", ">=": "≥ "}.get(next((c["relation"] for c in r["checks"] if not c["passed"]), "="), "")
+        bound = {"<=": "≤ ", ">=": "≥ "}.get(r["relation"], "")
         slack = f" ± {_number(r['tolerance'])}" if r["tolerance"] else ""
         verdict = nodes.inline(
             "", f"{MARKS[r['verdict']]} {r['verdict']}", classes=["lr-" + r["verdict"].replace(" ", "-")]

@@ -70,8 +70,8 @@ class Check:
 
     def __post_init__(self) -> None:
         choice("relation", self.relation, ("=", "<=", ">="))
-        if not self.tolerance >= 0:
-            raise refuse("tolerance", self.tolerance, "a number not below 0")
+        if not (isinstance(self.tolerance, (int, float, np.number)) and 0 <= self.tolerance < np.inf):
+            raise refuse("tolerance", self.tolerance, "a finite number not below 0")
         measured, expected = np.broadcast_arrays(
             np.asarray(self.measured, dtype=float), np.asarray(self.expected, dtype=float)
         )
@@ -142,6 +142,7 @@ class Claim:
             "measured": _json_number(worst.measured),
             "expected": _json_number(worst.expected),
             "tolerance": worst.tolerance,
+            "relation": worst.relation,
             "correction": self.correction,
             "checks": [check.as_dict() for check in self.checks],
         }
@@ -224,10 +225,13 @@ def scorecard(chapter: str) -> Scorecard:
 
 
 def _strain(check: Check) -> float:
-    """Distance in units of the tolerance; a check that fails always exceeds one that passes."""
-    if check.tolerance > 0:
-        return check.distance / check.tolerance
-    return np.inf if check.distance > 0 else float(np.tanh(check.distance))
+    """How near a check is to failing: 1 at its limit, more beyond it, less within.
+
+    The unit is the tolerance or, for a bound without one, the size of the bound.
+    """
+    slack = check.tolerance - check.distance
+    unit = check.tolerance or abs(float(check.expected)) or 1.0  # type: ignore[arg-type]
+    return 1.0 - slack / unit
 
 
 def _json_number(value: Any) -> Any:

@@ -42,6 +42,7 @@ def assemble(pages: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
         "measured": None,
         "expected": None,
         "tolerance": None,
+        "relation": None,
         "correction": "",
         "checks": [],
         "where": None,
@@ -61,13 +62,20 @@ def assemble(pages: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
 def last_build(start: Path | None = None) -> list[dict[str, Any]]:
     """The ledger of the last build: ``_build/html/claims.json`` of this folder or one above it.
 
-    Raises ``FileNotFoundError`` with the command to run when there is none.
+    Raises ``FileNotFoundError`` with the command to run when there is none, ``ValueError`` naming the file when it
+    does not hold the claims.
     """
     start = Path.cwd() if start is None else start
     for folder in (start, *start.parents):
         path = folder / "_build" / "html" / "claims.json"
         if path.is_file():
-            return json.loads(path.read_text(encoding="utf-8"))
+            try:
+                rows = json.loads(path.read_text(encoding="utf-8"))
+            except ValueError as error:  # not JSON, or not UTF-8
+                raise ValueError(f"{path} cannot be read ({error}): run `make book` again.") from None
+            if not (isinstance(rows, list) and all(isinstance(row, dict) and "id" in row for row in rows)):
+                raise ValueError(f"{path} is not a list of claims: run `make book` again.")
+            return rows
     raise FileNotFoundError(
         f"No built book (_build/html/claims.json) in {start} or above it: run `make book` in the repository first."
     )
