@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -56,6 +57,38 @@ def test_claims_prints_the_ledger_of_the_last_build(tmp_path, monkeypatch, capsy
     assert "1 of 2 claims have a verdict" in capsys.readouterr().out
     assert cli.main(["claims", "--chapter", "width"]) == 0
     assert "depth.model" not in capsys.readouterr().out
+
+
+def test_transfer_echoes_what_it_was_given(capsys):
+    assert cli.main([*TRANSFER[:5], "--to-depth", "1000000", "--lr", "0.1", "--r", "1.23456789"]) == 0
+    assert "depth 8 -> 1000000, r = 1.23456789:" in capsys.readouterr().out
+
+
+def test_claims_of_an_unknown_chapter_names_the_chapters(capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["claims", "--chapter", "foo"])
+    assert stop.value.code == 2
+    error = capsys.readouterr().err
+    assert "'foo'" in error and "depth" in error and "width" in error
+
+
+@pytest.mark.parametrize("content", [b"[{", b"\xff", b"{}", b"[1]"])
+def test_claims_names_a_ledger_it_cannot_read(content, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "_build" / "html" / "claims.json"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    assert cli.main(["claims"]) == 2
+    error = capsys.readouterr().err
+    assert str(path) in error and "make book" in error
+
+
+def test_a_closed_pipe_is_no_error():
+    read, write = os.pipe()
+    os.close(read)
+    run = subprocess.run([sys.executable, "-m", "lrtransfer.cli", *TRANSFER], stdout=write, stderr=subprocess.PIPE)
+    os.close(write)
+    assert run.returncode == 0 and run.stderr == b""
 
 
 def test_it_is_installed_as_a_command():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -209,6 +210,29 @@ def test_divergence_is_infinite_for_ever_and_never_nan():
         assert (d.total_weight(-np.inf, 3, arch) == np.inf).all()
 
 
+def test_huge_depth():
+    # a step of no length leaves the start as it is, whatever phi = 1 + w/sqrt(L) and a = phi^L lose of it
+    for depth in (10**12, 10**15, 2**53):
+        for init in (1e-8, 0.01):
+            assert (d.gradient_descent(0.0, depth, 3, mu_yx=2.0, init=init, arch="residual1") == init).all()
+    # else w is as good as phi: within half its spacing 2^-52 a step, times sqrt(L); against 60 digits
+    depth, init, steps = 10**12, 1e-8, 30
+    lr = d.max_stable_lr(depth, 2.0, arch="residual1", tau=3.0)
+    w = d.gradient_descent(lr, depth, steps, mu_yx=2.0, init=init, arch="residual1")
+    with localcontext(prec=60):
+        root = Decimal(depth).sqrt()
+        phi = 1 + Decimal(init) / root
+        for _ in range(steps):
+            a = phi**depth
+            phi += Decimal(float(lr)) / depth * (2 - a) * a / phi
+        assert abs(float((phi - 1) * root) - w[-1]) < (1 + steps) / 2 * 2.0**-52 * math.sqrt(depth)
+
+
+def test_overflow_is_infinite():
+    assert d.relative_weight(-1e300, 1, 1e-300) == math.inf
+    assert d.loss(1e300, 2, 1e-310, 5e-324) == math.inf
+
+
 def test_edges_of_the_range():
     w = d.gradient_descent(0.0, [1, 4], 3, mu_yx=1.0, init=0.5)
     np.testing.assert_array_equal(w, np.broadcast_to(w[0], (4, 2)))
@@ -233,6 +257,16 @@ def test_edges_of_the_range():
         (lambda: d.gradient_descent(0.1, 2, 3, mu_yx=1.0, mu_xx=-1.0, init=0.1), "mu_xx = -1.0"),
         (lambda: d.gradient_descent(0.1, 2, 3, mu_yx=1.0, init=-0.1), "init = -0.1"),
         (lambda: d.gradient_descent(0.1, 2, 3, mu_yx=1.0, init=0.1, arch="residual2"), "mu_yx / mu_xx = 1.0"),
+        (
+            lambda: d.gradient_descent([0.1] * 2, 2, 3, mu_yx=1.0, init=[0.1] * 3),
+            r"lr of shape \(2,\), init of shape \(3,\)",
+        ),
+        (lambda: d.loss([0.1] * 2, 2, [1.0] * 3), r"weight of shape \(2,\), mu_yx of shape \(3,\)"),
+        (lambda: d.relative_weight(0.1, [2, 3], 1.0, [1.0] * 3), r"depth of shape \(2,\), mu_xx of shape \(3,\)"),
+        (lambda: d.loss(0.1, 2, [1.0] * 2, [1.0] * 3), r"mu_yx of shape \(2,\), mu_xx of shape \(3,\)"),
+        (lambda: d.total_weight([0.1] * 2, [2, 3, 4]), r"weight of shape \(2,\), depth of shape \(3,\)"),
+        (lambda: d.loss(0.5, 4, 1e308, 1e-10), "mu_yx / mu_xx = inf"),
+        (lambda: d.gradient_descent(0.1, 2, 3, mu_yx=1e308, mu_xx=1e-10, init=0.1), "mu_yx / mu_xx = inf"),
         (lambda: d.loss(math.nan, 2, 1.0), "weight = nan"),
         (lambda: d.total_weight(0.5, math.inf), "depth = inf"),
         (lambda: d.relative_weight(0.5, 2, 1.0, arch="x"), "arch = 'x'"),

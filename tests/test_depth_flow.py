@@ -137,16 +137,31 @@ def test_edges_of_the_range():
     assert d.time_course(np.zeros((2, 3)), 0.1, 5).shape == (2, 3)
 
 
+@pytest.mark.parametrize("depth", [1, 2, 3, 4, 8, 64, 1000, math.inf])
+def test_times_and_rates_that_overflow(depth):
+    # every plateau is over by 1 / alpha0 < 2^1023 time constants, also where t / tau is beyond the floats
+    for t, tau in ((1e300, 1e-300), (1e308, 0.1), (1.7e308, 1.0), (1e308, 5e-324)):
+        assert d.time_course([t], 0.1, depth, tau) == 1.0
+        assert d.time_course([0.0, t], 2.0**-1022, depth, tau)[1] == 1.0
+    assert d.rate_of_change(1e308, depth) == (-1e308 if depth == 1 else -math.inf)
+    assert d.time_to_reach(1e-300, 2.0**-1022, depth) >= 0.0
+
+
 @pytest.mark.parametrize(
     ("call", "named"),
     [
         (lambda: d.time_course(-1.0, 0.1, 2), "t = -1.0"),
         (lambda: d.time_course(1.0, 0.0, 2), "alpha0 = 0.0"),
         (lambda: d.time_course(1.0, 1.5, 2), "alpha0 = 1.5"),
-        (lambda: d.time_course(1.0, [0.1, 0.2], 2), "alpha0 = .*one number"),
+        (lambda: d.time_course(1.0, [0.1, 0.2], 2), r"alpha0 of shape \(2,\) .*one number"),
         (lambda: d.time_course(1.0, 0.1, 0), "depth = 0"),
         (lambda: d.time_course(1.0, 0.1, 2, -1.0), "tau = -1.0"),
         (lambda: d.time_to_reach(0.1, 0.5, 2), "alpha = 0.1"),
+        (lambda: d.time_course(1.0, 1e-310, 3), "alpha0 = 1e-310 .*2.23e-308"),
+        (lambda: d.plateau_duration([0.1, 0.2], [2, 3, 4]), r"alpha0 of shape \(2,\), depth of shape \(3,\)"),
+        (lambda: d.time_to_reach([0.3, 0.4], 0.1, [2, 3, 4]), r"alpha of shape \(2,\), depth of shape \(3,\)"),
+        (lambda: d.rate_of_change(0.1, [2, 3], [1.0] * 3), r"depth of shape \(2,\), tau of shape \(3,\)"),
+        (lambda: d.time_course(1.0, 0.1, [2, 3]), r"depth of shape \(2,\) .*one number"),
         (lambda: d.plateau_duration(0.1, 1), "depth = 1 is"),
         (lambda: d.rate_of_change(-0.1, 2), "alpha = -0.1"),
     ],

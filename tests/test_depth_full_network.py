@@ -140,10 +140,15 @@ def test_divergence_and_missing_torch(monkeypatch):
 @pytest.mark.parametrize(
     ("call", "named"),
     [
-        (lambda: d.full_gradient_descent(0.1, [[1.0]], 2, mu_yx=1.0), "weights ="),
+        (lambda: d.full_gradient_descent(0.1, [[1.0]], 2, mu_yx=1.0), "weights0 ="),
         (lambda: d.full_gradient_descent(-0.1, [1.0], 2, mu_yx=1.0), "lr = -0.1"),
         (lambda: d.full_hessian([1.0], mu_yx=0.5, arch="residual2"), "mu_yx / mu_xx = 0.5"),
         (lambda: d.gradient_flow_full([2.0, 1.0], [1.0], mu_yx=1.0), "t ="),
+        (lambda: d.full_gradient_descent([0.1, 0.2], [1.0], 2, mu_yx=1.0), r"lr of shape \(2,\)"),
+        (lambda: d.gradient_flow_full([1.0], [1.0], mu_yx=1.0, lr=[0.1]), r"lr of shape \(1,\)"),
+        (lambda: d.full_hessian([1.0], mu_yx=[0.5]), r"mu_yx of shape \(1,\)"),
+        (lambda: d.full_gradient_descent(0.1, [1.0], 2, mu_yx=1e308, mu_xx=1e-10), "mu_yx / mu_xx = inf"),
+        (lambda: d.conserved([1e200, 1e200]), "weights = 1e\\+200"),
         (lambda: d.conserved([0.0, 1.0], "residual2"), "weights = 0.0"),
         (lambda: d.substitution_orders(math.inf, 2.0), "depth = inf"),
     ],

@@ -106,6 +106,15 @@ def test_agnostic_rule_meets_the_exact_one_at_its_optimum(depth, r, mu_xx, arch)
     )
 
 
+def test_limits_of_depth_where_the_factor_beside_them_overflows():
+    # 0 or infinite in the limit L -> inf, whatever the finite factor is
+    assert d.transfer_lr(0.1, 1, math.inf, 1e-200) == 0.0
+    assert d.transfer_lr(0.1, math.inf, 1, 1e300, "residual2") == 0.0
+    assert d.sharpness(math.inf, 1e154, 1e300, "residual2") == 0.0
+    assert d.max_stable_lr(math.inf, 1e-200) == 0.0
+    assert d.agnostic_lr(1e300, 10**9, 1e160, arch="residual2") == 0.0
+
+
 def test_arguments_broadcast():
     s = d.sharpness(np.array([1, 2, 4])[:, None], [1.5, 2.0], 1.0, "residual2")
     assert s.shape == (3, 2) and s[1, 1] == d.sharpness(2, 2.0, arch="residual2")
@@ -134,6 +143,13 @@ def test_arguments_broadcast():
         (lambda: d.transfer_lr(0.1, 4, math.inf, 2.0, "residual2"), "to_depth = inf"),
         (lambda: d.effective_exponent(2, 4, 0.0), "r = 0.0"),
         (lambda: d.agnostic_lr(-1.0, 2, 2.0), "x = -1.0"),
+        (lambda: d.sharpness([1, 2], [1.0, 2.0, 3.0]), r"depth of shape \(2,\), r of shape \(3,\)"),
+        (lambda: d.max_stable_lr(2, [1.0, 2.0], tau=[1.0] * 3), r"r of shape \(2,\), tau of shape \(3,\)"),
+        (lambda: d.transfer_lr([0.1, 0.2], 2, [2, 3, 4], 2.0), r"lr of shape \(2,\), to_depth of shape \(3,\)"),
+        (lambda: d.effective_exponent([2, 3], 4, [1.0] * 3), r"from_depth of shape \(2,\), r of shape \(3,\)"),
+        (lambda: d.agnostic_lr([0.1, 0.2], [2, 3, 4], 2.0), r"x of shape \(2,\), depth of shape \(3,\)"),
+        (lambda: d.agnostic_optimum([2, 3], [2.0] * 3), r"depth of shape \(2,\), r of shape \(3,\)"),
+        (lambda: d.substitution_orders([2, 3], [2.0] * 3), r"depth of shape \(2,\), r of shape \(3,\)"),
         (lambda: d.agnostic_optimum(2, 1.0, "residual2"), "r = 1.0"),
     ],
 )

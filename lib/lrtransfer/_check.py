@@ -7,7 +7,6 @@ what is allowed. The checks live here so that the sentences read alike everywher
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -83,6 +82,24 @@ def count(name: str, value: object, *, minimum: int = 0) -> int:
     if array.ndim:
         raise refuse(name, value, f"one whole number, at least {minimum}")
     return int(array)
+
+
+def one(name: str, value: NDArray[np.float64]) -> float:
+    """The number in an array that another check has passed: ``one("r", positive("r", r))``."""
+    if value.ndim:
+        raise ValueError(f"{name} of shape {value.shape} is not allowed: {name} must be one number.")
+    return float(value)
+
+
+def broadcast(**arrays: ArrayLike) -> tuple[int, ...]:
+    """The common shape of numbers and arrays that have passed their checks, given by the names of the arguments."""
+    try:
+        return np.broadcast(*arrays.values()).shape
+    except ValueError:
+        shapes = ", ".join(f"{name} of shape {np.shape(array)}" for name, array in arrays.items() if np.ndim(array))
+        raise ValueError(
+            f"{shapes} do not broadcast: along each axis, counted from the last, the lengths must be equal or 1."
+        ) from None
 
 
 def choice(name: str, value: object, options: Sequence[str]) -> str:

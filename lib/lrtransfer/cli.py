@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
 from lrtransfer import depth, ledger
+from lrtransfer.claims import statements
 
 
 def _transfer(arguments: argparse.Namespace) -> str:
@@ -16,7 +18,8 @@ def _transfer(arguments: argparse.Namespace) -> str:
     exponent = (
         "" if arch != "chain" else f", exponent p_eff = {depth.effective_exponent(source, target, arguments.r):.4g}"
     )
-    return f"{lr:.6g}\n({arch}, depth {source:g} -> {target:g}, r = {arguments.r:g}: factor {ratio:.4g}{exponent})"
+    depths = f"depth {source:.15g} -> {target:.15g}"
+    return f"{lr:.6g}\n({arch}, {depths}, r = {arguments.r:.15g}: factor {ratio:.4g}{exponent})"
 
 
 def _claims(arguments: argparse.Namespace) -> str:
@@ -41,7 +44,8 @@ def _parser() -> argparse.ArgumentParser:
     transfer.add_argument("--r", type=float, required=True, help="mu_yx / mu_xx of the data")
     transfer.set_defaults(run=_transfer)
     claims = commands.add_parser("claims", help="the ledger of the last build, as a table")
-    claims.add_argument("--chapter", help="only this chapter, such as depth")
+    chapters = list(dict.fromkeys(statement.chapter for statement in statements().values()))
+    claims.add_argument("--chapter", choices=chapters, help="only this chapter")
     claims.set_defaults(run=_claims)
     return parser
 
@@ -50,7 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; a refused argument prints its sentence and gives exit status 2."""
     arguments = _parser().parse_args(argv)
     try:
-        print(arguments.run(arguments))
+        print(arguments.run(arguments), flush=True)
+    except BrokenPipeError:  # the reader of a pipe has seen enough: let the flush at exit go nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ValueError, FileNotFoundError) as error:
         print(f"lrtransfer: {error}", file=sys.stderr)
         return 2

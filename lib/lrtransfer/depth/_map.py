@@ -214,6 +214,11 @@ def check_r(r: object, arch: str, name: str = "r") -> Floats:
     return array
 
 
+def check_init(init: object, arch: str) -> Floats:
+    """A start: w(0)^L, not negative, for the chain, and w(0) for the residual networks."""
+    return _check.finite("init", init, minimum=0.0 if arch == "chain" else None)  # type: ignore[arg-type]
+
+
 def check_arch(arch: object) -> str:
     """One of the paper's three networks."""
     return _check.choice("arch", arch, ARCHITECTURES)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer import _check
-from lrtransfer.depth._map import Floats, check_arch, check_depth, check_r
+from lrtransfer.depth._map import Floats, check_arch, check_depth, check_init, check_r
 from lrtransfer.depth.dynamics import gradient_descent, loss, total_weight
 from lrtransfer.depth.scaling import agnostic_lr, max_stable_lr
 
@@ -40,7 +40,10 @@ def rule_lr(x: ArrayLike, depth: ArrayLike, r: ArrayLike, arch: str = "chain", r
     """
     if _check.choice("rule", rule, RULES) == "agnostic":
         return agnostic_lr(x, depth, r, arch=arch)
-    return _check.positive("x", x) * max_stable_lr(depth, r, arch=arch)
+    scale, unit = _check.positive("x", x), max_stable_lr(depth, r, arch=arch)
+    _check.broadcast(x=scale, depth=depth, r=r)
+    with np.errstate(over="ignore"):
+        return scale * unit
 
 
 def sweep(
@@ -63,8 +66,9 @@ def sweep(
     Raises ValueError for an argument outside these ranges.
     Source: Fig. 2.
     """
-    start = DEFAULT_INIT[check_arch(arch)] if init is None else init
+    start = check_init(DEFAULT_INIT[check_arch(arch)] if init is None else init, arch)
     lr = rule_lr(x, depth, r, arch, rule)
+    _check.broadcast(x=x, depth=depth, r=r, init=start)
     weight = gradient_descent(lr, depth, steps, mu_yx=r, init=start, arch=arch)[-1]
     return loss(weight, depth, r, arch=arch)
 
@@ -94,10 +98,14 @@ def sufficient_lr(
     Raises ValueError for an argument outside these ranges.
     Source: a criterion of this package, beside the argmin of Fig. 2.
     """
-    target = float(_check.positive("threshold", threshold))
-    top, gap = float(_check.positive("high", high)), float(_check.positive("spacing", spacing))
-    start: ArrayLike = DEFAULT_INIT[check_arch(arch)] if init is None else init
-    layers, ratio, start = np.broadcast_arrays(check_depth(depth), check_r(r, arch), _check.finite("init", start))
+    target, top, gap = (
+        _check.one(n, _check.positive(n, v))
+        for n, v in (("threshold", threshold), ("high", high), ("spacing", spacing))
+    )
+    start = check_init(DEFAULT_INIT[check_arch(arch)] if init is None else init, arch)
+    layers, ratio = check_depth(depth), check_r(r, arch)
+    _check.broadcast(depth=layers, r=ratio, init=start)
+    layers, ratio, start = np.broadcast_arrays(layers, ratio, start)
 
     def enough(x: ArrayLike) -> NDArray[np.bool_]:
         return sweep(x, layers, ratio, arch, rule, steps=steps, init=start) <= target
@@ -153,13 +161,19 @@ def exact_argmin(
     Raises ValueError for an argument outside these ranges.
     Source: Fig. 2.
     """
-    layers = [int(depth) for depth in np.atleast_1d(check_depth(depths, "depths"))]
-    ratio = float(check_r(r, check_arch(arch)))
+    checked = np.atleast_1d(check_depth(depths, "depths"))
+    if checked.ndim > 1:
+        raise ValueError(
+            f"depths of shape {checked.shape} is not allowed: depths must be one number or a list of them."
+        )
+    layers = [int(depth) for depth in checked]
+    ratio = _check.one("r", check_r(r, check_arch(arch)))
     _check.choice("rule", rule, RULES)
     steps, digits = _check.count("steps", steps), _check.count("digits", digits, minimum=17)
-    start = DEFAULT_INIT[arch] if init is None else float(_check.finite("init", init))
+    start = DEFAULT_INIT[arch] if init is None else _check.one("init", check_init(init, arch))
     first, last, gap = (
-        Decimal(str(float(_check.positive(n, v)))) for n, v in (("low", low), ("high", high), ("spacing", spacing))
+        Decimal(str(_check.one(n, _check.positive(n, v))))
+        for n, v in (("low", low), ("high", high), ("spacing", spacing))
     )
     grid = [first + i * gap for i in range(int((last - first) / gap) + 1)]
     if len(grid) < 2:
@@ -243,9 +257,9 @@ def landing_lrs(
     Raises ValueError for an argument outside these ranges.
     Source: an observation of this package on Fig. 2.
     """
-    layers, ratio = _check.count("depth", depth, minimum=1), float(check_r(r, check_arch(arch)))
-    start = DEFAULT_INIT[arch] if init is None else init
-    top = float(_check.positive("high", high))
+    layers, ratio = _check.count("depth", depth, minimum=1), _check.one("r", check_r(r, check_arch(arch)))
+    start = DEFAULT_INIT[arch] if init is None else _check.one("init", check_init(init, arch))
+    top = _check.one("high", _check.positive("high", high))
     if top <= 1.0 + 1e-6:
         raise _check.refuse("high", high, "above 1.000001, where the search begins")
     unit = float(max_stable_lr(layers, ratio, arch=arch))

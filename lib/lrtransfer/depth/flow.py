@@ -18,6 +18,7 @@ from lrtransfer import _check
 from lrtransfer.depth._map import Floats
 
 _TERMS = 60  # both series fall at least like 2^-k up to a factor k + 1, so the rest is below 2^-53 of the sum
+_LEAST = float(np.finfo(np.float64).tiny)
 
 
 def rate_of_change(alpha: ArrayLike, depth: ArrayLike, tau: ArrayLike = 1.0) -> Floats:
@@ -27,13 +28,16 @@ def rate_of_change(alpha: ArrayLike, depth: ArrayLike, tau: ArrayLike = 1.0) -> 
     depth    L, whole number or ``math.inf``
     tau      time constant, positive, in the unit of time (steps)
 
-    Returns the rate of change of the broadcast shape.
+    Returns the rate of change of the broadcast shape, infinite where a float cannot hold it.
     Raises ValueError for an argument outside these ranges.
     Source: Eq. 6, and Eq. 8 at infinite depth.
     """
     level = _check.finite("alpha", alpha, minimum=0.0)
     layers = _check.integer("depth", depth, infinite=True)
-    return (level ** (2.0 - 2.0 / layers) * (1.0 - level) / _check.positive("tau", tau))[()]
+    time = _check.positive("tau", tau)
+    _check.broadcast(alpha=level, depth=layers, tau=time)
+    with np.errstate(over="ignore"):
+        return (level ** (2.0 - 2.0 / layers) * (1.0 - level) / time)[()]
 
 
 def time_to_reach(alpha: ArrayLike, alpha0: ArrayLike, depth: ArrayLike, tau: ArrayLike = 1.0) -> Floats:
@@ -42,7 +46,7 @@ def time_to_reach(alpha: ArrayLike, alpha0: ArrayLike, depth: ArrayLike, tau: Ar
         t = tau [alpha^(2/L - 1) / (2/L - 1) 2F1(1, 2/L - 1; 2/L; alpha)] from alpha0 to alpha
 
     alpha     relative total weight, alpha0 <= alpha <= 1; the minimum itself is reached at ``inf``
-    alpha0    where the flow starts, 0 < alpha0 <= 1
+    alpha0    where the flow starts, above 0 (from 2^-1022, the least float of full precision) and at most 1
     depth     L, whole number or ``math.inf``
     tau       time constant, positive
 
@@ -54,6 +58,7 @@ def time_to_reach(alpha: ArrayLike, alpha0: ArrayLike, depth: ArrayLike, tau: Ar
     end, start = _level("alpha", alpha), _level("alpha0", alpha0)
     layers = _check.integer("depth", depth, infinite=True)
     time = _check.positive("tau", tau)
+    _check.broadcast(alpha=end, alpha0=start, depth=layers, tau=time)
     end, start = np.broadcast_arrays(end, start)
     if (end < start).any():
         raise _check.refuse("alpha", end[end < start].flat[0], "at least alpha0: the flow only rises")
@@ -74,7 +79,7 @@ def time_course(t: ArrayLike, alpha0: float, depth: float, tau: float = 1.0) -> 
     with omega the Wright omega function, omega(beta) = W0(e^beta), which has no e^beta to overflow.
 
     t         times, not negative, any shape
-    alpha0    alpha(0), 0 < alpha0 <= 1, one number
+    alpha0    alpha(0) as in ``time_to_reach``, one number
     depth     L, one whole number or ``math.inf``
     tau       time constant, positive, one number in the unit of t
 
@@ -86,10 +91,9 @@ def time_course(t: ArrayLike, alpha0: float, depth: float, tau: float = 1.0) -> 
     start, time = _level("alpha0", alpha0), _check.positive("tau", tau)
     layers = _check.integer("depth", depth, infinite=True)
     for name, value in (("alpha0", start), ("depth", layers), ("tau", time)):
-        if value.ndim:
-            raise _check.refuse(name, value, "one number")
-    x = times / time
+        _check.one(name, value)
     with np.errstate(all="ignore"):
+        x = times / time  # infinite: later than the end of any plateau, which is below 2^1023 tau
         if start == 1.0:
             alpha = np.ones_like(x)
         elif layers == 1:
@@ -109,7 +113,7 @@ def plateau_duration(alpha0: ArrayLike, depth: ArrayLike, tau: ArrayLike = 1.0) 
         T = tau ln(1 / alpha0)                                   (L = 2; time to reach 1, not a blow-up)
         T = tau / ((1 - 2/L) alpha0^(1 - 2/L))                   (L >= 3)
 
-    alpha0    alpha(0), 0 < alpha0 <= 1
+    alpha0    alpha(0) as in ``time_to_reach``
     depth     L, whole number from 2 on, or ``math.inf``
     tau       time constant, positive
 
@@ -119,6 +123,7 @@ def plateau_duration(alpha0: ArrayLike, depth: ArrayLike, tau: ArrayLike = 1.0) 
     """
     start, time = _level("alpha0", alpha0), _check.positive("tau", tau)
     layers = _check.integer("depth", depth, minimum=2, infinite=True)
+    _check.broadcast(alpha0=start, depth=layers, tau=time)
     q = 1.0 - 2.0 / layers
     with np.errstate(all="ignore"):
         return (time * np.where(layers == 2.0, -np.log(start), start**-q / q))[()]
@@ -128,6 +133,8 @@ def _level(name: str, value: ArrayLike) -> Floats:
     level = _check.positive(name, value)
     if (level > 1.0).any():
         raise _check.refuse(name, level.max(), "above 0 and at most 1")
+    if (level < _LEAST).any():  # the plateau of a smaller one may last longer than a float can say
+        raise _check.refuse(name, level.min(), f"at least 2**-1022 = {_LEAST:.3g}")
     return level
 
 
@@ -176,9 +183,8 @@ def _solve(x: Floats, start: Floats, q: Floats) -> Floats:
     t(logit) is concave and rises: Newton's method from the left of the root climbs to it without overshoot.
     """
     half_time = -_clock(start, np.log(start), np.log1p(-start), q)
-    if not np.isfinite(half_time):  # beyond 1e308 tau: the flow is at rest at every time a float can hold
-        return np.full_like(x, logit(start))
-    left = half_time - x  # time until alpha = 1/2, negative after it
+    # Time until alpha = 1/2, negative after it; 1000 tau after it alpha is 1 to all digits
+    left = np.maximum(half_time - x, -1000.0)
     # Left bounds of the root: dt/ds is above e^(-qs) before alpha = 1/2, and below 2^q after it.
     wait = np.maximum(left, 0.0)
     s = np.where(left > 0.0, -np.log1p(q * wait) / q if q > 0.0 else -wait, -left * 2.0**-q)

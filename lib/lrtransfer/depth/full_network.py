@@ -34,8 +34,8 @@ def full_gradient_descent(
     Raises ValueError for an argument outside these ranges.
     Source: Eqs. 2, 27 and 33 in discrete time.
     """
-    rate = float(_check.finite("lr", lr, minimum=0.0))
-    weights, yx, xx, arch = _network(weights0, mu_yx, mu_xx, arch)
+    rate = _check.one("lr", _check.finite("lr", lr, minimum=0.0))
+    weights, yx, xx, arch = _network(weights0, mu_yx, mu_xx, arch, "weights0")
     path = np.empty((_check.count("steps", steps) + 1, weights.size))
     path[0] = weights
     with np.errstate(all="ignore"):
@@ -68,8 +68,8 @@ def gradient_flow_full(
     times = np.atleast_1d(_check.finite("t", t, minimum=0.0))
     if times.ndim != 1 or times.size == 0 or (np.diff(times) < 0).any():
         raise _check.refuse("t", t, "a list of rising times")
-    rate = float(_check.finite("lr", lr, minimum=0.0))
-    weights, yx, xx, arch = _network(weights0, mu_yx, mu_xx, arch)
+    rate = _check.one("lr", _check.finite("lr", lr, minimum=0.0))
+    weights, yx, xx, arch = _network(weights0, mu_yx, mu_xx, arch, "weights0")
     end = max(float(times[-1]), np.finfo(float).tiny)
     answer = solve_ivp(
         lambda _, w: -rate * _gradient(w, yx, xx, arch),
@@ -130,6 +130,8 @@ def conserved(weights: ArrayLike, arch: str = "chain") -> Floats:
     """
     arch = check_arch(arch)
     w = np.atleast_1d(_check.finite("weights", weights))
+    if (np.abs(w) > 1e150).any():
+        raise _check.refuse("weights", np.abs(w).max(), "below 1e150 in size, so that a float can hold their squares")
     depth = w.shape[-1]
     if arch == "residual2" and (w == 0.0).any():
         raise _check.refuse("weights", 0.0, "different from 0 for residual2")
@@ -168,18 +170,19 @@ def substitution_orders(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, 
     """
     layers = _check.integer("depth", depth)
     right = sharpness(layers, r, mu_xx, arch)
-    return Curvatures(right, layers * right, right / layers)
+    with np.errstate(over="ignore"):
+        return Curvatures(right, layers * right, right / layers)
 
 
-def _network(weights: ArrayLike, mu_yx: float, mu_xx: float, arch: str) -> tuple[Floats, float, float, str]:
+def _network(
+    weights: ArrayLike, mu_yx: float, mu_xx: float, arch: str, name: str = "weights"
+) -> tuple[Floats, float, float, str]:
     arch = check_arch(arch)
-    w = _check.finite("weights", weights)
+    w = _check.finite(name, weights)
     if w.ndim != 1 or w.size == 0:
-        raise _check.refuse("weights", weights, "a list of L numbers, one a layer")
-    yx, xx, ratio = _data(mu_yx, mu_xx, arch)
-    if ratio.ndim:
-        raise _check.refuse("mu_yx / mu_xx", ratio, "one number")
-    return w, float(yx), float(xx), arch
+        raise _check.refuse(name, weights, "a list of L numbers, one a layer")
+    yx, xx, _ = _data(mu_yx, mu_xx, arch)
+    return w, _check.one("mu_yx", yx), _check.one("mu_xx", xx), arch
 
 
 def _gradient(w: Floats, yx: float, xx: float, arch: str) -> Floats:

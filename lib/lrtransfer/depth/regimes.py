@@ -126,9 +126,10 @@ def first_divergence(
     Source: corrects "diverging" in the caption of Fig. 3.
     """
     layers = float(_check.count("depth", depth, minimum=1))
-    level = float(_check.positive("alpha0", alpha0))
-    base, top = float(_check.finite("low", low, minimum=0.0)), float(_check.positive("high", high))
-    gap, steps = float(_check.positive("spacing", spacing)), _check.count("steps", steps, minimum=1)
+    level = _check.one("alpha0", _check.positive("alpha0", alpha0))
+    base = _check.one("low", _check.finite("low", low, minimum=0.0))
+    top, gap = (_check.one(n, _check.positive(n, v)) for n, v in (("high", high), ("spacing", spacing)))
+    steps = _check.count("steps", steps, minimum=1)
     count = round((top - base) / gap)
     for begin in range(0, count, 1000):
         block: Floats = base + gap * np.arange(begin + 1, min(begin + 1000, count) + 1, dtype=np.float64)
@@ -158,8 +159,9 @@ def _first_in_block(mu: Floats, layers: float, level: float, steps: int) -> int 
 
 
 def _arguments(inv_tau: ArrayLike, depth: ArrayLike, alpha0: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    mu, layers = _check.positive("inv_tau", inv_tau), check_depth(depth)
-    mu, layers, level = np.broadcast_arrays(mu, layers, _check.positive("alpha0", alpha0))
+    mu, layers, level = _check.positive("inv_tau", inv_tau), check_depth(depth), _check.positive("alpha0", alpha0)
+    _check.broadcast(inv_tau=mu, depth=layers, alpha0=level)
+    mu, layers, level = np.broadcast_arrays(mu, layers, level)
     return mu, layers, level
 
 

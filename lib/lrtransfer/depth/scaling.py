@@ -48,6 +48,7 @@ def max_stable_lr(
     """
     layers, ratio, xx, arch = _arguments(depth, r, mu_xx, arch)
     time = _check.positive("tau", tau)
+    _check.broadcast(depth=layers, r=ratio, mu_xx=xx, tau=time)
     _refuse_infinite("depth", layers, arch, {"residual2"}, "the rate of residual2 grows without limit")
     with np.errstate(all="ignore"):
         return (1.0 / (time * _sharpness(layers, ratio, xx, arch)))[()]
@@ -85,15 +86,17 @@ def transfer_lr(lr: ArrayLike, from_depth: ArrayLike, to_depth: ArrayLike, r: Ar
     source = _check.integer("from_depth", from_depth, infinite=True)
     target = _check.integer("to_depth", to_depth, infinite=True)
     ratio = check_r(r, arch)
+    _check.broadcast(lr=rate, from_depth=source, to_depth=target, r=ratio)
     _refuse_infinite("from_depth", source, arch, {"chain"}, "the chain's rate is 0 there")
     _refuse_infinite("to_depth", target, arch, {"residual2"}, "the rate of residual2 grows without limit")
     log_r = np.log(ratio)
     with np.errstate(all="ignore"):
         quotient = np.exp(2.0 * log_r * (1.0 / target - 1.0 / source))
         if arch == "chain":
-            quotient = quotient * source / target
+            quotient = np.where(np.isinf(target), 0.0, quotient * source / target)
         elif arch == "residual2":
             quotient = quotient * np.expm1(log_r / source) / np.expm1(log_r / target)
+            quotient = np.where(np.isinf(source), 0.0, quotient)
         return (rate * quotient)[()]
 
 
@@ -111,7 +114,9 @@ def effective_exponent(from_depth: ArrayLike, to_depth: ArrayLike, r: ArrayLike)
     """
     source = _check.integer("from_depth", from_depth, infinite=True)
     target = _check.integer("to_depth", to_depth, infinite=True)
-    log_r = np.log(_check.positive("r", r))
+    ratio = _check.positive("r", r)
+    _check.broadcast(from_depth=source, to_depth=target, r=ratio)
+    log_r = np.log(ratio)
     source, target, log_r = np.broadcast_arrays(source, target, log_r)
     endless = np.isinf(source) | np.isinf(target)
     with np.errstate(all="ignore"):
@@ -142,6 +147,7 @@ def agnostic_lr(x: ArrayLike, depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike =
     """
     layers, ratio, xx, arch = _arguments(depth, r, mu_xx, arch)
     scale = _check.positive("x", x)
+    _check.broadcast(x=scale, depth=layers, r=ratio, mu_xx=xx)
     _refuse_infinite("depth", layers, arch, {"residual2"}, "the rate of residual2 grows without limit")
     layers, ratio, xx, scale = np.broadcast_arrays(layers, ratio, xx, scale)
     with np.errstate(all="ignore"):
@@ -149,7 +155,7 @@ def agnostic_lr(x: ArrayLike, depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike =
             return (scale / (xx * layers))[()]
         if arch == "residual1":
             return (scale / xx)[()]
-        return (scale * layers / (4.0 * xx * ratio**2 * np.log(ratio)))[()]
+        return (scale / (4.0 * xx * ratio**2 * np.log(ratio)) * layers)[()]
 
 
 def agnostic_optimum(depth: ArrayLike, r: ArrayLike, arch: str = "chain") -> Floats:
@@ -178,15 +184,19 @@ def _sharpness(layers: Floats, ratio: Floats, xx: Floats, arch: str) -> Floats:
     with np.errstate(all="ignore"):
         common = xx * ratio ** (2.0 - 2.0 / layers)
         if arch == "chain":
-            return common * layers
+            return np.where(np.isinf(layers), np.inf, common * layers)
+        if arch == "residual1":
+            return common
         # expm1 keeps r^(1/L) - 1 exact to rounding at any depth
-        return common if arch == "residual1" else 4.0 * common * np.expm1(np.log(ratio) / layers)
+        return np.where(np.isinf(layers), 0.0, 4.0 * common * np.expm1(np.log(ratio) / layers))
 
 
 def _arguments(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike, arch: str) -> tuple[Floats, Floats, Floats, str]:
     arch = check_arch(arch)
     layers = _check.integer("depth", depth, infinite=True)
-    return layers, check_r(r, arch), _check.positive("mu_xx", mu_xx), arch
+    ratio, xx = check_r(r, arch), _check.positive("mu_xx", mu_xx)
+    _check.broadcast(depth=layers, r=ratio, mu_xx=xx)
+    return layers, ratio, xx, arch
 
 
 def _refuse_infinite(name: str, layers: Floats, arch: str, archs: set[str], reason: str) -> None:

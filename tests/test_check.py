@@ -1,0 +1,59 @@
+"""The argument checks shared by all engines: what they let through, and the sentences of their refusals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from lrtransfer import _check
+
+
+def test_what_passes():
+    np.testing.assert_array_equal(_check.positive("r", [1, math.inf], infinite=True), [1.0, math.inf])
+    np.testing.assert_array_equal(_check.finite("t", [-1, 0.5]), [-1.0, 0.5])
+    np.testing.assert_array_equal(_check.number("w", [-math.inf, 0.0]), [-math.inf, 0.0])
+    np.testing.assert_array_equal(_check.integer("depth", [1, 2.0]), [1.0, 2.0])
+    assert _check.count("steps", np.int64(3)) == 3 and _check.choice("arch", "a", ("a", "b")) == "a"
+    one = _check.one("r", np.array(2.5))
+    assert one == 2.5 and type(one) is float
+
+
+def test_common_shape():
+    assert _check.broadcast(a=1.0, b=np.zeros(())) == ()
+    assert _check.broadcast(a=np.zeros((2, 1)), b=[1, 2, 3], c=0.5) == (2, 3)
+    assert _check.broadcast(a=np.zeros((0,)), b=np.zeros((1,))) == (0,)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: _check.positive("r", 0), "r = 0 is not allowed: r must be a positive number, and finite."),
+        (
+            lambda: _check.positive("r", [1.0, -2.0]),
+            "r = -2.0 is not allowed: r must be a positive number, and finite.",
+        ),
+        (lambda: _check.positive("r", True), "r = True is not allowed: r must be a positive number, and finite."),
+        (lambda: _check.positive("r", [[1], [1, 2]]), "r = [[1], [1, 2]] is not allowed"),
+        (
+            lambda: _check.finite("t", math.nan, minimum=0),
+            "t = nan is not allowed: t must be a finite number, at least 0.",
+        ),
+        (lambda: _check.number("w", math.nan), "w = nan is not allowed: w must be a number, not NaN."),
+        (lambda: _check.integer("depth", 1.5), "depth = 1.5 is not allowed: depth must be a whole number, at least 1."),
+        (lambda: _check.count("steps", [1]), "steps = [1] is not allowed: steps must be one whole number, at least 0."),
+        (lambda: _check.choice("arch", "c", ("a", "b")), "arch = 'c' is not allowed: arch must be one of 'a', 'b'."),
+        (lambda: _check.one("r", np.ones(3)), "r of shape (3,) is not allowed: r must be one number."),
+        (lambda: _check.one("r", np.ones(1)), "r of shape (1,) is not allowed: r must be one number."),
+        (
+            lambda: _check.broadcast(depth=np.ones((4, 2)), tau=1.0, r=[1, 2, 3]),
+            "depth of shape (4, 2), r of shape (3,) do not broadcast: along each axis, counted from the last, the "
+            "lengths must be equal or 1.",
+        ),
+    ],
+)
+def test_refusals(call, sentence):
+    with pytest.raises(ValueError) as refusal:
+        call()
+    assert str(refusal.value).startswith(sentence)
