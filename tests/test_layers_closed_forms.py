@@ -108,3 +108,12 @@ def test_bad_input_is_named(formula):
         formula(1.0, -1.0, 10)
     with pytest.raises(ValueError, match=r"^h = "):
         formula(1.0, 1.0, 1)
+
+
+@pytest.mark.parametrize(
+    "formula", [one_step_loss, two_step_loss, three_layer_one_step_loss, three_layer_two_step_loss]
+)
+@pytest.mark.parametrize("rates", [(1e300, 1.0), (1e300, 1e300), (1.7e308, 1.7e308), (0.0, 1.7e308)])
+def test_overflow_is_inf_and_never_nan(formula, rates):
+    """Warnings are errors here: none may leak."""
+    assert float(formula(*rates, 10)) == np.inf

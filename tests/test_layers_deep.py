@@ -13,7 +13,7 @@ from lrtransfer.layers import (
     deep_loss_course,
     deep_self_interaction,
 )
-from lrtransfer.layers.deep import network_losses, teacher_draws
+from lrtransfer.layers.deep import network_losses, over_draws, teacher_draws
 from lrtransfer.layers.dense import chain_descent, haar_orthogonal
 
 
@@ -141,3 +141,14 @@ def test_self_interaction_at_the_start():
 def test_bad_input_is_named(lrs, h, steps, draws, seed, name):
     with pytest.raises(ValueError, match=rf"^{name} = "):
         deep_loss(lrs, h, steps, draws=draws, seed=seed)
+
+
+def test_both_or_neither_are_finite():
+    """Squares of 1e200 overflow, but the values do not: the standard error scales with its values."""
+    values = np.array([[1.0, 1.0], [2.0, np.inf], [4.0, 3.0]])
+    small, large = over_draws(values), over_draws(1e200 * values)
+    assert large.mean[0] == pytest.approx(1e200 * small.mean[0], rel=1e-15)
+    assert large.standard_error[0] == pytest.approx(1e200 * small.standard_error[0], rel=1e-15)
+    assert small.mean[1] == small.standard_error[1] == large.mean[1] == large.standard_error[1] == np.inf
+    near = over_draws(np.full((3, 1), 1.7e308))
+    assert np.isfinite(near.mean).all() and np.isfinite(near.standard_error).all()

@@ -59,11 +59,15 @@ def teacher_draws(h: int, draws: int, seed: int) -> tuple[Array, Array]:
 
 
 def over_draws(values: Array) -> Estimate:
-    """Over the first axis."""
+    """Over the first axis: inf and inf where a value is not finite, both finite elsewhere."""
     values = np.where(np.isfinite(values), values, np.inf)
     with np.errstate(all="ignore"):
-        mean = values.mean(axis=0)
-        error = values.std(axis=0, ddof=1) / np.sqrt(values.shape[0])
+        # in units of the largest value where sums or squares would overflow; 1 elsewhere keeps every digit
+        largest = np.abs(values).max(axis=0)
+        unit = np.where((largest > 1e150) & np.isfinite(largest), largest, 1.0)
+        scaled = values / unit
+        mean = unit * scaled.mean(axis=0)
+        error = unit * (scaled.std(axis=0, ddof=1) / np.sqrt(values.shape[0]))
     return Estimate(mean, np.where(np.isfinite(mean), error, np.inf))
 
 
