@@ -1,6 +1,7 @@
 """The Width room: limits, exact optima, any number of steps, SP and NTP, feature updates."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -202,6 +203,7 @@ def test_sp_limit_follows_from_the_linear_form_at_the_start():
         ("ntp", 0.3, -0.5),
     ],
 )
+@pytest.mark.filterwarnings("ignore::lrtransfer.rates.OnEdgeWarning")  # SP's random limits: some lie beyond 4 eta_inf
 def test_exponents_of_the_feature_updates(parametrisation, lr, expected):
     X, y = data_of(20, 2)
     widths = [2**10, 2**15, 2**20]
@@ -219,6 +221,20 @@ def test_feature_updates_of_an_explicit_step():
     X, y = np.array([[1.0, 2.0]]), np.array([3.0])
     moved = feature_updates(math.inf, X, y, 1, lr=0.1, seeds=[0])
     np.testing.assert_allclose(moved, [[0.1 * 3.0 * 2.5]], rtol=1e-12)
+
+
+def test_feature_updates_report_best_rates_at_the_end_of_the_interval():
+    edge = []
+    for seed in range(40):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            optimal_lr(2, *ONE, 3, seed=seed)
+        edge.append(len(caught))
+    assert 0 < sum(edge) < 40  # at width 2 both kinds occur
+    with pytest.warns(OnEdgeWarning) as caught:
+        feature_updates(2, *ONE, 3, seeds=range(40))
+    assert len(caught) == 1 and str(caught[0].message).startswith(f"{sum(edge)} of 40 ")
+    feature_updates(2, *ONE, 3, seeds=range(40), lr=0.1)  # a rate that was given is nobody's optimum
 
 
 def test_edges_of_the_interval_are_reported():

@@ -1,10 +1,12 @@
 """The statistics behind Fig. 2."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
 
+from lrtransfer.rates import OnEdgeWarning
 from lrtransfer.width import (
     break_probability,
     break_slopes,
@@ -48,6 +50,30 @@ def test_a_fine_grid_finds_the_exact_optimum(pool):
     lrs = np.linspace(0.0, 4 * limit_lr(X, y, 3), 20001)
     exact, grid = exact_argmin(coefficients[3:, :50], X, y), grid_argmin(coefficients[3:, :50], X, y, lrs)
     assert np.abs(exact - grid).max() <= lrs[1]  # from 2^10 on the loss has one minimum and is close to a parabola
+
+
+def test_optima_at_the_end_of_the_interval_are_counted_in_one_warning(pool):
+    X, y, coefficients = pool
+    inside = exact_argmin(coefficients[:2], X, y)  # of 600 draws, none at an end: warnings are errors here
+    for high in np.quantile(inside, [0.2, 0.9]):
+        with pytest.warns(OnEdgeWarning) as caught:
+            cut = exact_argmin(coefficients[:2], X, y, (0.0, high))
+        assert len(caught) == 1 and str(caught[0].message).startswith(f"{(cut == high).sum()} of 600 ")
+        assert 0 < (cut == high).sum() < 600
+        assert caught[0].filename == __file__
+
+
+def test_optima_at_the_end_of_the_grid_are_counted_in_one_warning(pool):
+    X, y, coefficients = pool
+    best = limit_lr(X, y, 3)
+    for lrs in (best * np.array([0.8, 1.0, 1.2]), best * np.array([1.2, 0.8, 1.0])):
+        with pytest.warns(OnEdgeWarning) as caught:
+            found = grid_argmin(coefficients[0], X, y, lrs)
+        edge = ((found < best) | (found > best)).sum()
+        assert len(caught) == 1 and str(caught[0].message).startswith(f"{edge} of 300 ") and edge > 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert grid_argmin(coefficients[-1], X, y, lrs, average=True) == best  # one optimum, inside the grid
 
 
 def test_exact_optima_show_no_break_and_a_coarse_grid_does(pool):

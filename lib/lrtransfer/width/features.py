@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from lrtransfer import _check
 from lrtransfer.width.data import _limit_lr, regression
 from lrtransfer.width.network import Trained, _pad, one_step
-from lrtransfer.width.optimum import minimise_polynomial
+from lrtransfer.width.optimum import minimise_polynomial, report_edges
 from lrtransfer.width.training import _explore, _network, _rate_unit
 
 Array = NDArray[np.float64]
@@ -58,7 +58,8 @@ def feature_updates(
     Returns
     -------
     array
-        Shape (seeds, L), layers l = 1 .. L; inf where the run overflowed.
+        Shape (seeds, L), layers l = 1 .. L; inf where the run overflowed. With one ``OnEdgeWarning`` that
+        counts the draws whose best rate, where lr is left out, is an end of its interval.
 
     Raises
     ------
@@ -76,14 +77,15 @@ def feature_updates(
     unit = _rate_unit(width, parametrisation)
     rate = None if lr is None else float(_check.positive("lr", lr)) / unit
     inputs = data.R.T / math.sqrt(data.m)  # its outer product is X'X / m: d columns stand for the m samples
-    updates = []
+    updates, found = [], []
+    high = 4 * _limit_lr(data, hidden_layers) if rate is None else math.inf
     for seed in seeds:
         network = _network(width, data, hidden_layers, parametrisation, seed)
         _explore(network, data, count)
         eta = rate
         if eta is None:
-            high = 4 * _limit_lr(data, network.layers)
             eta = float(minimise_polynomial(one_step(network, data)[None], data, 0.0, high)[0])
+            found.append(eta * unit)
         squares = np.zeros(network.layers)
         trained = Trained(network, data, np.array([eta]), count)
         fresh = Trained(network, data, np.array([eta]), 0)
@@ -92,6 +94,7 @@ def feature_updates(
             with np.errstate(over="ignore"):
                 squares += [_distance(x, z) for x, z in zip(after[1:], before[1:], strict=True)]
         updates.append(np.where(trained.diverged, math.inf, np.sqrt(squares)))
+    report_edges(np.array(found), 0.0, high * unit)
     return np.array(updates)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from collections.abc import Callable
 
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
+from lrtransfer.rates import OnEdgeWarning
 from lrtransfer.width.data import Regression
 
 Array = NDArray[np.float64]
@@ -97,6 +99,20 @@ def minimise_scan(loss: Callable[[Array], Array], low: float, high: float, *, po
         reach /= 8
     centres = np.sort(centres)
     return float(_lowest(centres[None], loss(centres)[None], _TIE_SCAN * tie)[0])
+
+
+def report_edges(best: Array, low: float, high: float, *, stacklevel: int = 3) -> None:
+    """One ``OnEdgeWarning``, with the count, when best rates sit at an end of what was searched.
+
+    ``best``, ``low`` and ``high`` in one unit, the caller's; the warning points at the caller's caller.
+    """
+    edge = int(np.count_nonzero((best <= low) | (best >= high)))
+    if edge:
+        warnings.warn(
+            f"{edge} of {best.size} best rates lie at an end of what was searched ({low:g} to {high:g})",
+            OnEdgeWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def _slopes(coefficients: Array, data: Regression) -> Callable[[Array], tuple[Array, Array]]:

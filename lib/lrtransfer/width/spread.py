@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from lrtransfer import _check
 from lrtransfer.width.data import Regression, _limit_lr, regression
 from lrtransfer.width.network import one_step
-from lrtransfer.width.optimum import excess, minimise_polynomial
+from lrtransfer.width.optimum import excess, minimise_polynomial, report_edges
 from lrtransfer.width.training import _interval, _network
 
 Array = NDArray[np.float64]
@@ -66,12 +66,15 @@ def exact_argmin(
 ) -> Array:
     """The exact one-step optimum of every draw on an interval, (0, 4 eta_inf) by default.
 
-    ``coefficients`` of shape (..., L + 1, d) as ``coefficient_draws`` returns them; returns shape (...).
+    ``coefficients`` of shape (..., L + 1, d) as ``coefficient_draws`` returns them; returns shape (...), with
+    one ``OnEdgeWarning`` that counts the draws whose optimum is an end of the interval.
     """
     table, data = _table(coefficients, X, y)
     low, high = _interval(interval, 4 * _limit_lr(data, table.shape[-2] - 1))
     flat = table.reshape(-1, *table.shape[-2:])
-    return minimise_polynomial(flat, data, low, high).reshape(table.shape[:-2])
+    best = minimise_polynomial(flat, data, low, high)
+    report_edges(best, low, high)
+    return best.reshape(table.shape[:-2])
 
 
 def grid_argmin(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike, lrs: ArrayLike, *, average: bool = False) -> Array:
@@ -88,6 +91,8 @@ def grid_argmin(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike, lrs: ArrayL
     average
         False: one optimum a draw, shape (..., seeds). True: the optimum of the loss averaged over the seeds,
         shape (...).
+
+    One ``OnEdgeWarning`` counts the optima at the lowest or the highest rate of the grid.
     """
     table, data = _table(coefficients, X, y)
     rates = _check.finite("lrs", lrs, minimum=0.0)
@@ -95,7 +100,9 @@ def grid_argmin(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike, lrs: ArrayL
         raise _check.refuse("lrs", rates.shape, "a list of rates (the value is its shape)")
     flat = table.reshape(-1, *table.shape[-2:])
     losses = excess(flat, data, rates[None]).reshape(*table.shape[:-2], rates.size)
-    return rates[np.argmin(losses.mean(axis=-2) if average else losses, axis=-1)]
+    best = rates[np.argmin(losses.mean(axis=-2) if average else losses, axis=-1)]
+    report_edges(best, float(rates.min()), float(rates.max()))
+    return best
 
 
 def limit_spread(X: ArrayLike, y: ArrayLike, hidden_layers: int) -> float:
@@ -129,8 +136,9 @@ def sweep_error(optima: ArrayLike, target: float, statistic: str = "rms") -> Arr
     """The distance of best rates (..., seeds) from a target, one number for all seeds; shape (...).
 
     "rms" ``sqrt(mean (eta - target)^2)``, "mean_abs" ``mean |eta - target|``, "abs_mean" ``|mean eta -
-    target|``. The last is the one number a curve of mean optimum against width suggests; its scatter over
-    experiments is as large as itself however many seeds are averaged.
+    target|``. The last is the one number a curve of mean optimum against width suggests. As long as noise
+    dominates its scatter over experiments is as large as itself; with more seeds than about n (c / bias)^2
+    the bias ``bias / n`` of the optimum takes over.
     """
     _check.choice("statistic", statistic, STATISTICS)
     off = _check.finite("optima", optima) - float(_check.finite("target", target))
