@@ -24,7 +24,6 @@ MATHJAX_PARTS = ("tex-chtml.js", "output/chtml/fonts", "a11y", "sre", "input/tex
 def _configure(app: Sphinx, config: Config) -> None:
     config.nb_execution_cache_path = str(execute.cache_folder() / "cache")
     config.mathjax_path = "mathjax/tex-chtml.js"
-    # Every icon the site uses comes with the theme, so the design extension need not fetch its own.
     address = repository.address(ROOT)
     if address:
         config.html_theme_options |= {"repository_url": address, "use_repository_button": True}
