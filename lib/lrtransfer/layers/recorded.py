@@ -6,9 +6,6 @@ FOLDER/layers-NAME/record.json, each with its settings, versions, machine and du
 
 from __future__ import annotations
 
-import json
-import os
-import platform
 import sys
 import time
 from collections.abc import Callable
@@ -18,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from lrtransfer import _check
+from lrtransfer import _check, records
 from lrtransfer.layers.experiments import advantage, balance_runs, schedule_runs
 
 TWO_LAYER_SUMS = (27000, 36000, 45000, 54000, 63000)
@@ -73,26 +70,26 @@ def make(name: str) -> dict[str, Any]:
     return {
         "made_by": f"lrtransfer.layers.recorded.make({name!r})",
         "runs": runs,
-        "versions": {"python": platform.python_version(), "numpy": np.__version__},
-        "machine": f"{platform.machine()} CPU, {os.cpu_count()} cores, {platform.system()}; OMP_NUM_THREADS="
-        f"{os.environ.get('OMP_NUM_THREADS', 'not set')}",
+        "versions": records.versions("numpy"),
+        "machine": records.machine(),
         "cpu_seconds": round(time.process_time() - start, 1),
     }
 
 
 def read(name: str) -> dict[str, Any] | None:
-    """A record from results/ of the repository; None where only the package is installed."""
+    """A record from results/ of the repository; None where only the package is installed.
+
+    Raises ``DamagedRecord``, a ``ValueError``, for a file that is not a whole record.
+    """
     _check.choice("name", name, tuple(MAKERS))
-    path = Path(__file__).resolve().parents[3] / "results" / f"layers-{name}" / "record.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    return records.load(
+        records.results() / f"layers-{name}" / "record.json", ("runs", "versions", "machine", "cpu_seconds")
+    )
 
 
 def write(name: str, folder: Path) -> Path:
     """Repeat the runs of one record and write it below ``folder``."""
-    path = folder / f"layers-{name}" / "record.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(make(name), indent=1) + "\n", encoding="utf-8")
-    return path
+    return records.save(folder / f"layers-{name}" / "record.json", make(name))
 
 
 if __name__ == "__main__":
