@@ -1,0 +1,264 @@
+"""Image sets in the form their makers hand them out: CIFAR's tar, Tiny ImageNet's zip, ImageNet's class folders.
+
+Archives are read in place and never unpacked, so no file name inside them can reach the disk; names that would
+leave the folder are refused all the same, because no honest archive has them.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import sys
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class DataUnavailable(RuntimeError):
+    """A data set could not be had; the message says what was tried and what to do."""
+
+
+@dataclass(frozen=True)
+class RawImages:
+    """An image set as read: ``train_x``, ``test_x`` uint8 (images, H, W, C), labels int64 0 .. classes - 1."""
+
+    train_x: NDArray[np.uint8]
+    train_y: NDArray[np.int64]
+    test_x: NDArray[np.uint8]
+    test_y: NDArray[np.int64]
+    classes: int
+
+
+@contextmanager
+def bar(label: str, total: int | None, *, start: int = 0, unit: str = "B", show: bool = True) -> Iterator[Any]:
+    """A function to call with every advance; shows a bar on stdout (one line where tqdm is not installed)."""
+    if not show:
+        yield lambda advance: None
+        return
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        print(f"{label} ...", flush=True)
+        yield lambda advance: None
+        return
+    with tqdm(
+        desc=label, total=total, initial=start, unit=unit, unit_scale=True, mininterval=0.5, file=sys.stdout
+    ) as shown:
+        yield shown.update
+
+
+def check_member(name: str, archive: Path) -> str:
+    """The name of an archive's member; ``DataUnavailable`` where unpacking it would leave the folder."""
+    posix, windows = PurePosixPath(name), PureWindowsPath(name)
+    if posix.is_absolute() or windows.drive or windows.root or ".." in windows.parts:
+        raise DataUnavailable(f"{archive} is refused: its member {name!r} points outside the archive's own folder.")
+    return name
+
+
+class _ArraysOnly(pickle.Unpickler):
+    """Builds NumPy arrays of bytes out of plain containers, and nothing else: a pickle can otherwise run code."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module in ("numpy.core.multiarray", "numpy._core.multiarray") and name == "_reconstruct":
+            return np.empty(0).__reduce__()[0]
+        if module == "numpy" and name == "ndarray":
+            return np.ndarray
+        if module == "numpy" and name == "dtype":
+            return _uint8
+        if module == "_codecs" and name == "encode":  # how Python 3 writes bytes for Python 2
+            return _latin1
+        raise pickle.UnpicklingError(f"{module}.{name} is not allowed here")
+
+
+def _uint8(kind: str | bytes, *flags: object) -> np.dtype[Any]:
+    """dtype("u1"), the only one allowed; its flags (align, copy) say nothing about single bytes."""
+    if kind not in ("u1", b"u1"):
+        raise pickle.UnpicklingError(f"arrays of type {kind!r} are not allowed here")
+    return np.dtype(np.uint8)
+
+
+def _latin1(text: str, encoding: str) -> bytes:
+    return text.encode("latin-1")
+
+
+def read_cifar10(path: Path, show: bool = True) -> RawImages:
+    """CIFAR-10 out of cifar-10-python.tar.gz: batches 1 to 5 to train, the test batch to test, in their order.
+
+    Every batch is a pickled dictionary whose b"data" (images, 3072) holds the red, green and blue planes of each
+    image and b"labels" their classes. Only containers and byte arrays are unpickled.
+    """
+    wanted = [*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"]
+    found: dict[str, tuple[NDArray[np.uint8], NDArray[np.int64]]] = {}
+    try:
+        with tarfile.open(path, "r:gz") as archive, bar("Reading CIFAR-10", 6, unit=" files", show=show) as advance:
+            for member in archive:
+                name = PurePosixPath(check_member(member.name, path)).name
+                handle = archive.extractfile(member) if member.isfile() and name in wanted else None
+                if handle is not None:
+                    found[name] = _cifar_batch(handle)
+                    advance(1)
+    except (tarfile.TarError, EOFError, pickle.UnpicklingError, KeyError, ValueError, TypeError) as error:
+        raise _unreadable(path, "a CIFAR-10 archive", error) from error
+    lacking = [name for name in wanted if name not in found]
+    if lacking:
+        raise _unreadable(path, "a CIFAR-10 archive", f"it lacks {', '.join(lacking)}")
+    x, y = (np.concatenate(parts) for parts in zip(*(found[name] for name in wanted[:5]), strict=True))
+    return RawImages(x, y, *found["test_batch"], classes=10)
+
+
+def _cifar_batch(handle: IO[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    batch = _ArraysOnly(handle, encoding="bytes").load()
+    x, y = batch[b"data"], np.asarray(batch[b"labels"], dtype=np.int64)
+    if x.dtype != np.uint8 or x.shape != (len(y), 3072) or not ((y >= 0) & (y < 10)).all():
+        raise ValueError(f"a batch of shape {x.shape} with {len(y)} labels")
+    return np.ascontiguousarray(x.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)), y  # (images, 32, 32, 3)
+
+
+def read_tiny_imagenet(path: Path, show: bool = True) -> RawImages:
+    """Tiny ImageNet out of tiny-imagenet-200.zip: its train folders to train, its validation images to test.
+
+    Classes are numbered by their WordNet ids in sorted order. Both parts are shuffled once and for all, since the
+    archive is sorted by class. The unlabelled test images are left where they are. While it reads, all images are
+    in memory as bytes (1.35 GB for the real set).
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [check_member(name, path) for name in archive.namelist()]
+            root = next(name for name in names if name.endswith("/wnids.txt"))[: -len("wnids.txt")]
+            ids = sorted(archive.read(root + "wnids.txt").decode().split())
+            label = {wnid: i for i, wnid in enumerate(ids)}
+            train = sorted(name for name in names if name.startswith(root + "train/") and name.endswith(".JPEG"))
+            lines = archive.read(root + "val/val_annotations.txt").decode().splitlines()
+            val = sorted(tuple(line.split("\t")[:2]) for line in lines if line.strip())
+            pairs = [(name, label[PurePosixPath(name).parts[2]]) for name in train]
+            held_out = [(f"{root}val/images/{name}", label[wnid]) for name, wnid in val]
+            with bar("Reading Tiny ImageNet", len(pairs) + len(held_out), unit=" images", show=show) as advance:
+                parts = [_zipped_images(archive, part, advance) for part in (pairs, held_out)]
+    except (zipfile.BadZipFile, EOFError, KeyError, ValueError, StopIteration, OSError) as error:
+        raise _unreadable(path, "a Tiny ImageNet archive", error) from error
+    return RawImages(*parts[0], *parts[1], classes=len(ids))
+
+
+def _zipped_images(
+    archive: zipfile.ZipFile, pairs: Sequence[tuple[str, int]], advance: Callable[[int], Any]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    from PIL import Image
+
+    if not pairs:
+        raise ValueError("no images")
+    pairs = [pairs[i] for i in np.random.default_rng(0).permutation(len(pairs))]
+    images: NDArray[np.uint8] | None = None
+    for i, (name, _) in enumerate(pairs):
+        with Image.open(io.BytesIO(archive.read(name))) as image:
+            pixels = np.asarray(image.convert("RGB"))  # some of the photographs are grey
+        if images is None:
+            images = np.empty((len(pairs), *pixels.shape), np.uint8)
+        images[i] = pixels
+        advance(1)
+    assert images is not None
+    return images, np.array([y for _, y in pairs], np.int64)
+
+
+def _unreadable(path: Path, what: str, reason: object) -> DataUnavailable:
+    return DataUnavailable(f"{path} cannot be read as {what} ({reason}). Delete it and start again.")
+
+
+class FolderImages:
+    """Photographs in a folder, decoded when asked for: behaves like a read-only float32 array (images, D).
+
+    ``images[rows]`` with a whole number, a slice or an array of whole numbers or booleans decodes those images:
+    the shorter side scaled to ``size``, the middle square cut out, every channel standardised by ``mean`` and
+    ``deviation`` (3,), flattened with the channel last, D = 3 size^2. ``np.asarray(images)`` decodes all of them,
+    4 D bytes an image. Nothing decoded is kept.
+    """
+
+    ndim = 2
+    dtype = np.dtype(np.float32)
+
+    def __init__(
+        self,
+        paths: Sequence[str | os.PathLike[str]],
+        size: int,
+        mean: NDArray[np.floating] | float,
+        deviation: NDArray[np.floating] | float,
+    ) -> None:
+        self.paths, self.size = tuple(os.fspath(path) for path in paths), size  # Path objects would take more memory
+        self.mean, self.deviation = np.float32(mean), np.float32(deviation)
+        self.shape = (len(self.paths), 3 * size * size)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def pixels(self, row: int) -> NDArray[np.uint8]:
+        """One image as it looks, (size, size, 3) uint8. ``DataUnavailable`` names a file that cannot be read."""
+        from PIL import Image
+
+        try:
+            with Image.open(self.paths[row]) as image:
+                image.draft("RGB", (2 * self.size, 2 * self.size))  # JPEGs decode at a fraction of their size
+                width, height = image.size
+                side = min(width, height)
+                left, top = (width - side) // 2, (height - side) // 2
+                square = image.crop((left, top, left + side, top + side)).convert("RGB")
+                small = square.resize((self.size, self.size), Image.Resampling.BILINEAR)
+                return np.asarray(small)
+        except OSError as error:
+            raise DataUnavailable(f"{self.paths[row]} cannot be read as an image ({error}).") from error
+
+    def __getitem__(self, rows: Any) -> NDArray[np.float32]:
+        chosen = np.arange(len(self))[rows]
+        out = np.empty((chosen.size, self.shape[1]), np.float32)
+        with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:  # Pillow decodes without holding the interpreter
+            for i, pixels in enumerate(pool.map(self.pixels, chosen.ravel().tolist())):
+                out[i] = ((pixels - self.mean) / self.deviation).ravel()
+        return out.reshape(*chosen.shape, self.shape[1])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("images in a folder cannot be had without a copy: they are decoded when asked for.")
+        return self[:].astype(dtype or np.float32, copy=False)
+
+
+def class_folders(folder: Path) -> tuple[list[tuple[str, int]], list[tuple[str, int]], int]:
+    """Images of a folder as (path, label) to train and to test, shuffled once and for all, and the classes.
+
+    Either ``train/CLASS/*`` with ``val/CLASS/*``, or ``CLASS/*`` alone, of which every tenth image of a class in
+    order of name is held out. Classes are numbered in sorted order of their names.
+    """
+    if (folder / "train").is_dir() and (folder / "val").is_dir():
+        names = _classes(folder / "train")
+        train = [(path, y) for y, name in enumerate(names) for path in _pictures(folder / "train" / name)]
+        test = [(path, y) for y, name in enumerate(names) for path in _pictures(folder / "val" / name)]
+    else:
+        names, train, test = _classes(folder), [], []
+        for y, name in enumerate(names):
+            for i, path in enumerate(_pictures(folder / name)):
+                (test if i % 10 == 9 else train).append((path, y))
+    if len(names) < 2 or not train or not test:
+        raise DataUnavailable(
+            f"{folder} holds {len(names)} class folders with {len(train)} images to train and {len(test)} to test. "
+            "It should hold train/CLASS/IMAGE and val/CLASS/IMAGE, or CLASS/IMAGE with ten images a class or more."
+        )
+    train, test = ([part[i] for i in np.random.default_rng(0).permutation(len(part))] for part in (train, test))
+    return train, test, len(names)
+
+
+def _classes(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+
+
+def _pictures(folder: Path) -> list[str]:
+    if not folder.is_dir():
+        return []
+    kinds = (".jpeg", ".jpg", ".png", ".bmp", ".webp")
+    with os.scandir(folder) as entries:
+        return sorted(entry.path for entry in entries if entry.name.lower().endswith(kinds) and entry.name[0] != ".")
