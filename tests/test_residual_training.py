@@ -11,6 +11,7 @@ from lrtransfer.rates import best_lr, drift
 from lrtransfer.residual import DEPTH_PRESETS, ResidualMLP, depth_sweep, final_losses, train_sweep, training
 from lrtransfer.residual import data as data_module
 from lrtransfer.residual.network import stream
+from lrtransfer.residual.runs import Minibatches
 
 SMALL = ResidualMLP(width=16, depth=3, steps=6, batch=32, eval_points=50)
 STABLE = {"sp": [0.02, 0.1], "ntp": [0.3, 1.0], "mup": [0.2, 0.7], "mup_sqrt_depth": [0.5, 1.5]}
@@ -52,13 +53,14 @@ def plain_network(s, lr, seed):
 
     rate = lr * s.gamma0**2 * n if s.parametrisation.startswith("mup") else lr
     optimizer = torch.optim.SGD(weights, lr=rate)
-    rows = training.minibatches(s, [seed], len(data.train_y))[:, 0]  # (steps, batch)
+    batches = Minibatches([seed], len(data.train_y), s.batch)
     curve = []
     for t in range(s.steps + 1):
         curve.append(loss(data.train_x[: s.eval_points], data.train_y[: s.eval_points]).item())
         if t < s.steps:
             optimizer.zero_grad()
-            loss(data.train_x[rows[t]], data.train_y[rows[t]]).backward()
+            rows = batches.draw()[0]  # (batch,)
+            loss(data.train_x[rows], data.train_y[rows]).backward()
             optimizer.step()
     return np.array(curve)
 
@@ -92,7 +94,7 @@ def test_no_steps_is_the_loss_at_initialisation():
 def test_groups_are_a_detail(size, monkeypatch):
     lrs, seeds = [0.2, 0.5, 1.0, 1e3], [0, 1, 2]
     together = train_sweep(SMALL, lrs, seeds)
-    monkeypatch.setattr(training, "_group", lambda settings, device: size)
+    monkeypatch.setattr(training, "group_size", lambda settings, device: size)
     # Batched products may round differently for other batch sizes: a few float32 roundings.
     np.testing.assert_allclose(train_sweep(SMALL, lrs, seeds), together, rtol=2e-6)
 
@@ -132,11 +134,10 @@ def test_seeds_are_common_random_numbers():
 
 
 def test_minibatches_depend_on_the_seed_alone():
-    a = training.minibatches(SMALL, [4, 7], 100)
-    wider = ResidualMLP(width=64, depth=9, parametrisation="sp", steps=9, batch=32)
-    b = training.minibatches(wider, [7], 100)
+    together, alone = Minibatches([4, 7], 100, 32), Minibatches([7], 100, 32)
+    a = np.stack([together.draw() for _ in range(6)])  # (steps, seeds, batch)
     assert a.shape == (6, 2, 32)
-    np.testing.assert_array_equal(a[:, 1], b[:6, 0])
+    np.testing.assert_array_equal(a[:, 1], np.stack([alone.draw()[0] for _ in range(6)]))
     assert all(len(set(rows)) == 32 for rows in a.reshape(-1, 32))
     assert (a[0] != a[1]).any() and (a[:, 0] != a[:, 1]).any()
 

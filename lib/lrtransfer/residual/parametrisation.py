@@ -1,6 +1,6 @@
-r"""The four parametrisations of the residual MLP: multiplier, initial scale and rate of every layer.
+r"""The four parametrisations: multiplier, initial scale, SGD and Adam rate of every kind of layer.
 
-The network (Eq. 1 of the paper; no biases), for an input x of dimension D, width N and depth L:
+The residual MLP (Eq. 1 of the paper; no biases), for an input x of dimension D, width N and depth L:
 
     h^0     = m_in W_in x
     h^{l+1} = h^l + m_branch W^l phi(h^l)                    l = 0 .. L - 1
@@ -45,25 +45,55 @@ same function.) Moving a multiplier m from the layer into its weights turns a ra
 rate lr is ntp at rate N lr for branches and readout, and D lr for the read-in: sp's rate must shrink like
 1/N.
 
+*Other layers* differ in the fan-in F alone, the number of terms that one output sums: 9 N for a 3 x 3
+convolution, 4 N for the second matrix of a transformer's MLP, N S for a readout that reads S positions. N^-1/2
+becomes F^-1/2 (and N^-1/2 in sp's std); the readout's 1/(gamma_0 N) becomes 1/(gamma_0 sqrt(N F)), NTP's F^-1/2
+over gamma = gamma_0 sqrt(N). Only the last matrix of a branch carries beta ("branch"); the matrices before it
+(first convolution of a ResNet block; query, key, value; first matrix of the MLP) do not ("inner"). Their gradient
+does carry it, so an inner layer's output moves by lr gamma_0 beta: under L^-1/2 the inner layers turn lazy with
+depth, although the stream does not. A gain or bias of a normalisation ("gain") starts at 1 or 0 and its gradient
+scales like a weight's over N^-1/2, so the same rate factor moves it by O(1). A learnt position is a read-in of
+fan-in 1.
+
+*Adam* moves every entry of a matrix by about its rate a, whatever the size of the gradient. All entries of a
+hidden matrix then agree with the F inputs: m_branch F a is the change of the branch's output. To move h by
+O(lr gamma_0), as SGD does, a = gamma_0 F^-1/2 for weights of unit variance (1/F for weights of variance 1/F);
+the readout needs a = gamma_0 sqrt(N / F), a gain gamma_0. With these the change of f is O(lr) at every gamma_0,
+and ntp is again mup at gamma_0 = N^-1/2. sp has one rate, 1, for all. The depth: a block moves h by
+beta lr gamma_0, all L blocks in one direction by L beta lr gamma_0 = sqrt(L) lr gamma_0 at beta = L^-1/2. The
+paper leaves it there; a later convention divides the rate of the branches by sqrt(L). ``adam_depth_exponent`` = b
+multiplies Adam's rate factor of all that lies in a branch ("branch", "inner", "gain") by L^-b: 0 is the paper's,
+1/2 the later one.
+
+*Weight decay* lambda is meant per unit of base rate: every matrix shrinks by the factor 1 - lr lambda a step, at
+any width, so the trainer divides lambda by the layer's rate factor where an optimiser multiplies by it. Gains and
+biases do not decay.
+
 Source: Table 1 of the paper, in the normalisation above (its gamma is gamma_0 sqrt(N) and multiplies N^1/2).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from lrtransfer._check import choice, count, finite, positive, refuse
+from lrtransfer._check import choice, count, finite, one, positive, refuse
 
 PARAMETRISATIONS = ("sp", "ntp", "mup", "mup_sqrt_depth")
+ROLES = ("read_in", "inner", "branch", "readout", "gain")
 
 
 @dataclass(frozen=True)
 class LayerScale:
-    """One kind of layer: forward ``multiplier``, initial ``std``, and ``lr_factor``, its SGD rate over lr."""
+    """One kind of layer: forward ``multiplier``, initial ``std``, and its rates over the base rate.
+
+    ``lr_factor``: SGD's. ``adam_factor``: Adam's.
+    """
 
     multiplier: float
     std: float
     lr_factor: float
+    adam_factor: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -86,6 +116,62 @@ def check_parametrisation(parametrisation: object, gamma0: object, branch: objec
         raise refuse("branch", branch, "one number, at least 0, or None")
 
 
+def branch_multiplier(parametrisation: str, depth: int, branch: float | None = None) -> float:
+    """The multiplier beta = L^-a of a branch, apart from its fan-in; a is ``branch`` or the parametrisation's."""
+    own = 0.5 if parametrisation == "mup_sqrt_depth" else 0.0
+    return depth ** -(own if branch is None else branch)
+
+
+def layer_scale(
+    role: str,
+    parametrisation: str,
+    width: int,
+    depth: int,
+    fan_in: int,
+    *,
+    gamma0: float = 1.0,
+    branch: float | None = None,
+    adam_depth_exponent: float = 0.0,
+) -> LayerScale:
+    """Multiplier, initial std and rate factors of one kind of layer (table and reasons above).
+
+    ``role``: "read_in", "inner" (hidden, not the last of its branch), "branch" (the last of its branch),
+    "readout" or "gain" (of a normalisation in a branch; ``multiplier`` 1, ``std`` 0: it is not drawn).
+    ``parametrisation``: "sp", "ntp", "mup" or "mup_sqrt_depth". ``width`` N, ``depth`` L (number of blocks),
+    ``fan_in`` F, the number of terms that one output sums. ``gamma0``: gamma_0, 1 for sp and ntp.
+    ``branch``: exponent a of the branch multiplier L^-a; None takes the parametrisation's own, 1/2 for
+    mup_sqrt_depth and 0 for the others. ``adam_depth_exponent``: b of the factor L^-b on Adam's rate in the
+    branches.
+
+    Returns ``LayerScale``. Raises ``ValueError`` naming the argument. Source: Table 1 of the paper.
+    """
+    choice("role", role, ROLES)
+    check_parametrisation(parametrisation, gamma0, branch)
+    n, layers = count("width", width, minimum=1), count("depth", depth, minimum=1)
+    fan = count("fan_in", fan_in, minimum=1)
+    b = one("adam_depth_exponent", finite("adam_depth_exponent", adam_depth_exponent, minimum=0.0))
+    beta = branch_multiplier(parametrisation, layers, branch) if role == "branch" else 1.0
+    unit = parametrisation != "sp"  # weights of unit variance, the fan-in in the multiplier
+    # ntp is mup at gamma_0 = N^-1/2; its SGD factor is written out, exactly one.
+    strength = n**-0.5 if parametrisation == "ntp" else gamma0
+    lr_factor = gamma0**2 * n if parametrisation.startswith("mup") else 1.0
+    if not unit:
+        adam = 1.0
+    elif role == "gain":
+        adam = strength
+    else:
+        adam = strength * (math.sqrt(n / fan) if role == "readout" else fan**-0.5)
+    if role in ("inner", "branch", "gain"):
+        adam *= layers**-b
+    if role == "gain":
+        return LayerScale(1.0, 0.0, lr_factor, adam)
+    if not unit:
+        return LayerScale(beta, fan**-0.5, lr_factor, adam)
+    if role == "readout" and parametrisation != "ntp":
+        return LayerScale(1 / (gamma0 * math.sqrt(n * fan)), 1.0, lr_factor, adam)
+    return LayerScale(beta * fan**-0.5, 1.0, lr_factor, adam)
+
+
 def layer_scales(
     parametrisation: str,
     width: int,
@@ -94,35 +180,76 @@ def layer_scales(
     *,
     gamma0: float = 1.0,
     branch: float | None = None,
+    adam_depth_exponent: float = 0.0,
 ) -> Scales:
-    """Multiplier, initial std and rate factor of every kind of layer (table and reasons above).
+    """Scales of the three kinds of layers of the residual MLP; arguments and errors as in ``layer_scale``.
 
-    ``parametrisation``: "sp", "ntp", "mup" or "mup_sqrt_depth". ``width`` N, ``depth`` L (number of
-    branches), ``input_dim`` D. ``gamma0``: gamma_0, 1 for sp and ntp. ``branch``: exponent a of an extra
-    branch multiplier L^-a; None takes the parametrisation's own, 1/2 for mup_sqrt_depth and 0 for the others.
-
-    Returns ``Scales``. Raises ``ValueError`` naming the argument. Source: Table 1 of the paper.
+    ``input_dim``: D, the read-in's fan-in; the other fan-ins are ``width``.
     """
     check_parametrisation(parametrisation, gamma0, branch)
-    n, layers, d = (
-        count("width", width, minimum=1),
-        count("depth", depth, minimum=1),
-        count("input_dim", input_dim, minimum=1),
-    )
-    own = 0.5 if parametrisation == "mup_sqrt_depth" else 0.0
-    beta = layers ** -(own if branch is None else branch)
-    if parametrisation == "sp":
-        return Scales(
-            read_in=LayerScale(1.0, d**-0.5, 1.0),
-            branch=LayerScale(beta, n**-0.5, 1.0),
-            readout=LayerScale(1.0, n**-0.5, 1.0),
+    n, d = count("width", width, minimum=1), count("input_dim", input_dim, minimum=1)
+
+    def scale(role: str, fan_in: int) -> LayerScale:
+        return layer_scale(
+            role,
+            parametrisation,
+            n,
+            depth,
+            fan_in,
+            gamma0=gamma0,
+            branch=branch,
+            adam_depth_exponent=adam_depth_exponent,
         )
-    if parametrisation == "ntp":
-        m_out, lr_factor = n**-0.5, 1.0
-    else:
-        m_out, lr_factor = 1 / (gamma0 * n), gamma0**2 * n
-    return Scales(
-        read_in=LayerScale(d**-0.5, 1.0, lr_factor),
-        branch=LayerScale(beta * n**-0.5, 1.0, lr_factor),
-        readout=LayerScale(m_out, 1.0, lr_factor),
-    )
+
+    return Scales(read_in=scale("read_in", d), branch=scale("branch", n), readout=scale("readout", n))
+
+
+def table1(width: int | None = None, depth: int | None = None, gamma0: float | None = None) -> list[dict[str, str]]:
+    r"""The paper's Table 1 in the paper's own symbols, one dictionary a parametrisation, with Adam's columns.
+
+    The paper writes h^{l+1} = h^l + (branch multiplier) W^l phi(h^l), f = w . phi(h^L) / (gamma sqrt(N)) (sp: over
+    gamma alone, its N^-1/2 being in the variance), weights of the given variance, SGD at the given rate with
+    gamma = gamma_0 sqrt(N) for mup and mup_sqrt_depth. The Adam columns are the rates of the branches' matrices:
+    as in the paper, and divided by sqrt(L) as in a later convention.
+
+    ``width`` N, ``depth`` L, ``gamma0``: given all three, numbers replace the symbols, computed by
+    ``layer_scale``, the function that the networks are built with; given none, the symbols.
+
+    Returns rows with the keys "parametrisation", "branch multiplier", "gamma", "variance", "SGD rate",
+    "Adam rate, hidden", "Adam rate, hidden, later". Rates are over the base rate eta_0.
+    Raises ``ValueError`` when some of the three are missing.
+    """
+    given = [value is not None for value in (width, depth, gamma0)]
+    if any(given) and not all(given):
+        raise ValueError("table1 needs width, depth and gamma0 together, for numbers, or none of them, for symbols.")
+    if width is None or depth is None or gamma0 is None:
+        return [dict(zip(_COLUMNS, row, strict=True)) for row in _SYMBOLS]
+    rows = []
+    for name in PARAMETRISATIONS:
+        own = gamma0 if name.startswith("mup") else 1.0
+        hidden, later = (
+            layer_scale("branch", name, width, depth, width, gamma0=own, adam_depth_exponent=b) for b in (0.0, 0.5)
+        )
+        readout = layer_scale("readout", name, width, depth, width, gamma0=own)
+        # f = m_out w . phi; the paper's gamma is what is left of 1 / m_out once sqrt(N) is out (not in sp).
+        gamma = 1 / readout.multiplier / (1.0 if name == "sp" else math.sqrt(width))
+        values = (hidden.multiplier, gamma, hidden.std**2, hidden.lr_factor, hidden.adam_factor, later.adam_factor)
+        rows.append(dict(zip(_COLUMNS, (name, *(f"{value:.4g}" for value in values)), strict=True)))
+    return rows
+
+
+_COLUMNS = (
+    "parametrisation",
+    "branch multiplier",
+    "gamma",
+    "variance",
+    "SGD rate",
+    "Adam rate, hidden",
+    "Adam rate, hidden, later",
+)
+_SYMBOLS = (
+    ("sp", "1", "1", "1/N", "1", "1", "1/sqrt(L)"),
+    ("ntp", "1/sqrt(N)", "1", "1", "1", "1/N", "1/(N sqrt(L))"),
+    ("mup", "1/sqrt(N)", "gamma_0 sqrt(N)", "1", "gamma_0^2 N", "gamma_0/sqrt(N)", "gamma_0/sqrt(N L)"),
+    ("mup_sqrt_depth", "1/sqrt(N L)", "gamma_0 sqrt(N)", "1", "gamma_0^2 N", "gamma_0/sqrt(N)", "gamma_0/sqrt(N L)"),
+)

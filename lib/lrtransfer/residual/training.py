@@ -2,105 +2,211 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer._check import choice, count, positive, refuse
-from lrtransfer.residual.data import DATASETS, Dataset, load
-from lrtransfer.residual.parametrisation import Scales, check_parametrisation, layer_scales
+from lrtransfer.residual.data import Dataset, load
+from lrtransfer.residual.settings import NetworkSettings, ResidualMLP, VisionTransformer, evaluation_steps
 
 if TYPE_CHECKING:
     import torch
 
-    from lrtransfer.residual.network import Weights
-
-ACTIVATIONS = ("relu", "linear", "tanh")
 DEVICES = ("auto", "cpu", "cuda", "mps")
+PRECISIONS = ("float32", "bf16")
+
+__all__ = ["ResidualMLP", "Store", "final_losses", "group_size", "resolve_device", "train_runs", "train_sweep"]
 
 
-@dataclass(frozen=True)
-class ResidualMLP:
-    """A residual MLP and its training by SGD on cross-entropy: all a run depends on but its rate and seed.
+class Store(Protocol):
+    """Keeps the curves of finished runs; ``lrtransfer.residual.store`` has one in SQLite."""
 
-    ``width`` N, ``depth`` L (number of residual branches), ``parametrisation`` "sp", "ntp", "mup" or
-    "mup_sqrt_depth", ``activation`` "relu", "linear" or "tanh", ``gamma0`` gamma_0 (1 for sp and ntp),
-    ``branch`` the exponent a of the branch multiplier L^-a (None: the parametrisation's own), ``steps`` the
-    number of SGD updates, ``batch`` the images a minibatch, ``data`` the data set's name; the loss is
-    measured on the first ``eval_points`` images of its ``eval_split``, "train" (as in the paper's sweeps) or
-    "test" (images held out).
+    def get(self, settings: NetworkSettings, lr: float, seed: int) -> NDArray[np.float64] | None:
+        """The curve (evaluations,) of a finished run, or None."""
 
-    Raises ``ValueError`` naming the field, at construction. Symbols: ``lrtransfer.residual.parametrisation``.
+    def put(
+        self, settings: NetworkSettings, lr: float, seed: int, curve: NDArray[np.float64], seconds: float, device: str
+    ) -> None:
+        """Keep the curve of a run that took ``seconds`` on ``device``."""
+
+
+def train_runs(
+    settings: NetworkSettings,
+    lrs: ArrayLike,
+    seeds: Sequence[int],
+    *,
+    device: str = "auto",
+    checkpoint: Path | None = None,
+    progress: Callable[[int], None] | None = None,
+    precision: str = "float32",
+    compile: bool = False,
+) -> NDArray[np.float64]:
+    """Train R runs together, run i at rate ``lrs[i]`` from seed ``seeds[i]``, and return their learning curves.
+
+    ``settings``: network and training, any class of ``lrtransfer.residual.settings``. ``lrs``: base rates eta_0,
+    shape (R,), positive. ``seeds``: R whole numbers from 0. ``device``: "auto" (cuda, else mps, else cpu), "cpu",
+    "cuda" or "mps". ``checkpoint``: a file to which the runs are saved every ``settings.checkpoint_every``
+    updates and at the end, and from which they resume if it exists; on the same machine the result is that of
+    an uninterrupted run to the last bit. Delete it once the result is safe. ``progress``: called with the number
+    of updates done, after each. ``precision`` "bf16" (autocast) and ``compile`` (torch.compile) are for cuda.
+
+    Returns the cross-entropy in nats at ``evaluation_steps(settings)``, shape (evaluations, R). A run that
+    overflowed is inf from then on; it costs nothing more and does not touch the others. A seed fixes the initial
+    weights and the minibatches, for all rates and parametrisations alike (common random numbers).
+
+    Raises ``ValueError`` for bad arguments, for a device that this machine lacks, and for a checkpoint of other
+    runs.
     """
+    rates, numbers = _checked_rates(lrs), _checked_seeds(seeds)
+    if len(rates) != len(numbers):
+        raise ValueError(f"lrs of length {len(rates)} and seeds of length {len(numbers)} must be equally long.")
+    torch = _torch()
+    where = resolve_device(device)
+    choice("precision", precision, PRECISIONS)
+    if precision == "bf16" and where.type != "cuda":
+        raise refuse("precision", precision, f"'float32' on device {where.type!r}; 'bf16' needs cuda")
+    if compile and where.type != "cuda":
+        raise refuse("compile", compile, f"False on device {where.type!r}; compiling pays on cuda only")
+    data = _checked_data(settings)
+    from lrtransfer.residual.runs import run_group
 
-    width: int = 64
-    depth: int = 6
-    parametrisation: str = "mup_sqrt_depth"
-    activation: str = "relu"
-    gamma0: float = 1.0
-    branch: float | None = None
-    steps: int = 40
-    batch: int = 128
-    data: str = "digits"
-    eval_points: int = 600
-    eval_split: str = "train"
-
-    def __post_init__(self) -> None:
-        check_parametrisation(self.parametrisation, self.gamma0, self.branch)
-        choice("activation", self.activation, ACTIVATIONS)
-        choice("data", self.data, DATASETS)
-        choice("eval_split", self.eval_split, ("train", "test"))
-        # Plain numbers only, so that equal settings compare, print and hash alike (16, 16.0, numpy's 16).
-        for name, minimum in (("width", 1), ("depth", 1), ("steps", 0), ("batch", 1), ("eval_points", 1)):
-            object.__setattr__(self, name, count(name, getattr(self, name), minimum=minimum))
-        object.__setattr__(self, "gamma0", float(self.gamma0))
-        object.__setattr__(self, "branch", None if self.branch is None else float(self.branch))
+    with torch.no_grad(), _flushed_denormals():
+        return run_group(
+            settings,
+            data,
+            [float(lr) for lr in rates],
+            numbers,
+            where,
+            checkpoint=None if checkpoint is None else Path(checkpoint),
+            progress=progress,
+            precision=precision,
+            compiled=compile,
+        )
 
 
 def train_sweep(
-    settings: ResidualMLP, lrs: ArrayLike, seeds: Sequence[int], *, device: str = "auto"
+    settings: NetworkSettings,
+    lrs: ArrayLike,
+    seeds: Sequence[int],
+    *,
+    device: str = "auto",
+    executor: Executor | None = None,
+    store: Store | None = None,
 ) -> NDArray[np.float64]:
-    """Train a network at every rate and seed, as one batched program, and return its learning curves.
+    """Train a network at every rate and seed, in batched groups, and return its learning curves.
 
-    ``settings``: the network and its training. ``lrs``: base rates eta_0, shape (lrs,), positive, in any
-    order. ``seeds``: whole numbers from 0, such as ``range(3)``. ``device``: "auto" (cuda, else mps, else
-    cpu), "cpu", "cuda" or "mps".
+    ``settings``, ``device``: as in ``train_runs``. ``lrs``: base rates eta_0, shape (lrs,), positive, in any
+    order. ``seeds``: whole numbers from 0, such as ``range(3)``. ``executor``: anything with the interface of
+    ``concurrent.futures`` (threads, processes, a dask client's executor); it is handed one group of runs a task.
+    ``store``: runs found there are not trained again, finished ones are put there.
 
-    Returns the cross-entropy in nats on the fixed evaluation points after t = 0 .. steps updates, shape
-    (steps + 1, lrs, seeds). A run that overflowed is inf from then on; it costs nothing more and does not
-    touch the others. A seed fixes the initial weights and the minibatches, for all rates, parametrisations,
-    widths and depths alike (common random numbers): differences between rates are not blurred by the draw.
+    Returns the cross-entropy in nats on the fixed evaluation points, shape (evaluations, lrs, seeds); with
+    ``eval_every`` = 1, the default, after t = 0 .. steps updates. Divergence and seeds: ``train_runs``.
 
     Measuring after every update costs more than training: with the default settings a sweep takes about three
     times as long as ``final_losses``, which gives the last row alone.
 
     Raises ``ValueError`` for bad arguments, and ``ValueError`` for a device that this machine lacks.
     """
-    return _train(settings, lrs, seeds, device, curve=True)
+    rates, numbers = _checked_rates(lrs), _checked_seeds(seeds)
+    _torch()
+    where = resolve_device(device)
+    _checked_data(settings)
+    runs = [(i, j) for i in range(len(rates)) for j in range(len(numbers))]
+    curves = np.full((len(evaluation_steps(settings)), len(rates), len(numbers)), np.inf)
+    missing = []
+    for i, j in runs:
+        known = None if store is None else store.get(settings, float(rates[i]), numbers[j])
+        if known is None:
+            missing.append((i, j))
+        else:
+            curves[:, i, j] = known
+
+    size = group_size(settings, where)
+    groups = [missing[first : first + size] for first in range(0, len(missing), size)]
+
+    def arguments(group: list[tuple[int, int]]) -> tuple[NetworkSettings, list[float], list[int], str]:
+        return settings, [float(rates[i]) for i, _ in group], [numbers[j] for _, j in group], str(where.type)
+
+    def finish(group: list[tuple[int, int]], result: NDArray[np.float64], seconds: float) -> None:
+        for column, (i, j) in enumerate(group):
+            curves[:, i, j] = result[:, column]
+            if store is not None:
+                store.put(settings, float(rates[i]), numbers[j], result[:, column], seconds / len(group), where.type)
+
+    if executor is None:
+        for group in groups:
+            finish(group, *_timed(*arguments(group)))
+        return curves
+    tasks = {executor.submit(_timed, *arguments(group)): group for group in groups}
+    try:
+        for task in as_completed(tasks):
+            finish(tasks[task], *task.result())
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        raise
+    return curves
 
 
 def final_losses(
-    settings: ResidualMLP, lrs: ArrayLike, seeds: Sequence[int], *, device: str = "auto"
+    settings: NetworkSettings,
+    lrs: ArrayLike,
+    seeds: Sequence[int],
+    *,
+    device: str = "auto",
+    executor: Executor | None = None,
+    store: Store | None = None,
 ) -> NDArray[np.float64]:
     """The last row of ``train_sweep``, shape (lrs, seeds): the same runs, evaluated at the end only."""
-    return _train(settings, lrs, seeds, device, curve=False)[-1]
+    last = replace(settings, eval_every=0)
+    return train_sweep(last, lrs, seeds, device=device, executor=executor, store=store)[-1]
 
 
-def _train(
-    settings: ResidualMLP, lrs: ArrayLike, seeds: Sequence[int], device: str, *, curve: bool
-) -> NDArray[np.float64]:
-    """Curves (steps + 1, lrs, seeds), or only their last row (1, lrs, seeds)."""
-    rates = positive("lrs", lrs)
-    if rates.ndim != 1 or rates.size == 0:
-        raise refuse("lrs", lrs, "a list of one or more rates")
-    seeds = _checked_seeds(seeds)
-    torch = _torch()
-    where = resolve_device(device)
+def _timed(
+    settings: NetworkSettings, lrs: list[float], seeds: list[int], device: str
+) -> tuple[NDArray[np.float64], float]:
+    """One group's curves and seconds; at the top of the module, so that processes can be sent it."""
+    start = time.perf_counter()
+    curves = train_runs(settings, lrs, seeds, device=device)
+    return curves, time.perf_counter() - start
+
+
+def group_size(settings: NetworkSettings, device: torch.device) -> int:
+    """How many runs to train together: as many as keep their hidden activations within a budget.
+
+    On a CPU the budget is about the cache. The MLP, one thread, 42 runs at widths 16 to 128 and depths 3 to 24:
+    groups by 3 MiB were within about 15% of the best size; all 42 together took up to 1.6 times the best, one run
+    at a time up to 4.3 times. The others by 12 MiB: a run and update of the ConvNet took, at R = 1, 4 and 16,
+    17.1, 10.6 and 6.4 ms at N = 16, L = 12; 10.6, 9.0 and 5.7 ms at N = 32, L = 6; 24.7, 16.8 and 18.4 ms at N = 64,
+    L = 6; 36.6, 36.8 and 30.7 ms at N = 128, L = 3, and the transformer gained nothing from N = 64. Elsewhere the
+    budget is memory. ``tests/bench_residual.py`` measures this again.
+    """
+    mlp = isinstance(settings, ResidualMLP)
+    budget = (3 if mlp else 12) * 2**20 if device.type == "cpu" else 2**31
+    return max(1, budget // (4 * settings.depth * settings.width * settings.batch * _positions(settings)))
+
+
+def _positions(settings: NetworkSettings) -> int:
+    """Positions or tokens that the stream holds at every image."""
+    if isinstance(settings, ResidualMLP):
+        return 1
+    height, width, _ = load(settings.data).shape
+    step = settings.patch if isinstance(settings, VisionTransformer) else getattr(settings, "stem_stride", 1)
+    return max(1, -(-height // step) * -(-width // step))
+
+
+def _checked_data(settings: NetworkSettings) -> Dataset:
+    """The data set of the settings, if it has as many images as they want."""
     data = load(settings.data)
     if settings.batch > len(data.train_y):
         allowed = f"at most the {len(data.train_y)} training images of {settings.data!r}"
@@ -109,116 +215,17 @@ def _train(
     if settings.eval_points > points:
         allowed = f"at most the {points} {settings.eval_split} images of {settings.data!r}"
         raise refuse("eval_points", settings.eval_points, allowed)
-
-    run_lrs, run_seeds = (
-        np.repeat(rates, len(seeds)),
-        np.tile(np.arange(len(seeds)), rates.size),
-    )  # (lrs * seeds,)
-    out = np.full((settings.steps + 1 if curve else 1, run_lrs.size), np.inf)
-    with torch.no_grad(), _flushed_denormals():
-        sweep = _Sweep.prepare(settings, data, seeds, where)
-        size = _group(settings, where)
-        for first in range(0, run_lrs.size, size):
-            group = slice(first, first + size)
-            sweep.run(run_lrs[group], run_seeds[group], out[:, group], curve=curve)
-    return out.reshape(-1, rates.size, len(seeds))
+    if isinstance(settings, VisionTransformer) and any(side % settings.patch for side in data.shape[:2]):
+        height, width, _ = data.shape
+        raise refuse("patch", settings.patch, f"a divisor of the {height} x {width} pixels of {settings.data!r}")
+    return data
 
 
-@dataclass(frozen=True)
-class _Sweep:
-    """What the runs of a sweep share, on the device: scales, images, minibatches, initial networks."""
-
-    settings: ResidualMLP
-    scales: Scales
-    train: tuple[torch.Tensor, torch.Tensor]  # (images, D), (images,)
-    eval: tuple[torch.Tensor, torch.Tensor]  # (eval_points, D), (eval_points,)
-    batches: torch.Tensor  # (steps, seeds, B), indices of training images
-    start: Weights  # one run a seed
-
-    @classmethod
-    def prepare(cls, settings: ResidualMLP, data: Dataset, seeds: Sequence[int], device: torch.device) -> _Sweep:
-        import torch
-
-        from lrtransfer.residual.network import initial_weights
-
-        s, dim = settings, data.train_x.shape[1]
-        scales = layer_scales(s.parametrisation, s.width, s.depth, dim, gamma0=s.gamma0, branch=s.branch)
-        start = initial_weights(scales, seeds, s.width, s.depth, dim, data.classes)
-
-        x, y = (data.train_x, data.train_y) if s.eval_split == "train" else (data.test_x, data.test_y)
-
-        def there(array: NDArray[Any]) -> torch.Tensor:
-            return torch.tensor(array, device=device)
-
-        return cls(
-            settings,
-            scales,
-            (there(data.train_x), there(data.train_y)),
-            (there(x[: s.eval_points]), there(y[: s.eval_points])),
-            there(minibatches(s, seeds, len(data.train_y))),
-            start.to(device),
-        )
-
-    def run(
-        self,
-        run_lrs: NDArray[np.float64],
-        run_seeds: NDArray[np.int64],
-        out: NDArray[np.float64],
-        *,
-        curve: bool,
-    ) -> None:
-        """Train runs together; fills ``out`` (steps + 1, or 1 without the curve; runs), given full of inf."""
-        import torch
-
-        from lrtransfer.residual.network import evaluate, sgd_step
-
-        device = self.batches.device
-        alive = np.arange(run_lrs.size)  # the runs that the tensors below still hold, in order
-        seed_of = torch.tensor(run_seeds, device=device)  # (R,)
-        lrs = torch.tensor(run_lrs, dtype=torch.float32, device=device)  # (R,)
-        weights = self.start.take(seed_of)
-        steps = self.settings.steps
-        for t in range(steps + 1):
-            sound = None
-            if curve or t == steps:
-                losses = evaluate(weights, self.scales, self.settings.activation, *self.eval)  # (R,)
-                out[t if curve else 0, alive] = losses.cpu().numpy()
-                sound = losses.isfinite()
-            if t == steps:
-                return
-            rows = self.batches[t][seed_of]  # (R, B)
-            x, y = self.train[0][rows], self.train[1][rows]  # (R, B, D), (R, B)
-            losses = sgd_step(weights, self.scales, self.settings.activation, x, y, lrs)
-            sound = losses.isfinite() if sound is None else sound & losses.isfinite()
-            if not bool(sound.all()):  # let the diverged runs go
-                keep = sound.nonzero()[:, 0]
-                if keep.numel() == 0:
-                    return
-                alive = alive[keep.cpu().numpy()]
-                weights, seed_of, lrs = weights.take(keep), seed_of[keep], lrs[keep]
-
-
-def minibatches(settings: ResidualMLP, seeds: Sequence[int], images: int) -> NDArray[np.int64]:
-    """Training images of every step, indices (steps, seeds, batch): drawn anew each step, none twice."""
-    from lrtransfer.residual.network import stream
-
-    draws = np.empty((settings.steps, len(seeds), settings.batch), dtype=np.int64)
-    for column, seed in enumerate(seeds):
-        random = stream(seed, 3)
-        for t in range(settings.steps):
-            draws[t, column] = random.permutation(images)[: settings.batch]
-    return draws
-
-
-def _group(settings: ResidualMLP, device: torch.device) -> int:
-    """How many runs to train together: as many as keep their hidden activations within a budget.
-
-    On a CPU the budget is the cache. Measured on one thread for 42 runs at widths 16 to 128 and depths 3 to
-    24: groups by 3 MiB were within about 15% of the best size; all 42 together took up to 1.6 times the best,
-    one run at a time up to 4.3 times. Elsewhere the budget is memory.
-    """
-    budget = 3 * 2**20 if device.type == "cpu" else 2**31
-    return max(1, budget // (4 * settings.depth * settings.width * settings.batch))
+def _checked_rates(lrs: ArrayLike) -> NDArray[np.float64]:
+    rates = positive("lrs", lrs)
+    if rates.ndim != 1 or rates.size == 0:
+        raise refuse("lrs", lrs, "a list of one or more rates")
+    return rates
 
 
 def _checked_seeds(seeds: Sequence[int]) -> list[int]:

@@ -1,0 +1,291 @@
+"""Coordinate check: how far training moves every layer's activations, against width or depth.
+
+A parametrisation transfers its rate when a few updates move the activations equally far at every size. So train
+networks of several sizes for a few steps, measure the change of each layer's output, and fit its power of the
+size: zero is flat. It takes seconds, needs no sweep, and finds a wrong multiplier or rate at once; it cannot show
+where the best rate is, nor that the loss falls.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lrtransfer._check import choice, count, one, positive, refuse
+from lrtransfer.residual.settings import NetworkSettings, schedule_factors
+from lrtransfer.residual.training import _checked_data, _checked_rates, _checked_seeds, _torch
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+    from torch.optim import Optimizer
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CoordinateCheck:
+    """Change of every watched layer's activations, and its power of the size.
+
+    ``sizes`` (sizes,): widths or depths. ``layers`` (layers,): their names. ``changes`` (sizes, layers, seeds):
+    root mean square, over the batch and the coordinates, of the change of the layer's output by the training.
+    ``own`` (sizes, layers, seeds): the same with the input that the layer had before the training, so that only
+    its own weights count; zero for a layer without weights.
+    ``exponents``, ``errors`` (layers,): the slope of log change against log size, fitted to every seed by least
+    squares, mean over seeds and its standard error (zero for one seed); inf where a run overflowed or a change is
+    zero. ``own_exponents``, ``own_errors``: the same for ``own``.
+    """
+
+    sizes: NDArray[np.int64]
+    layers: tuple[str, ...]
+    changes: Array
+    exponents: Array
+    errors: Array
+    own: Array
+    own_exponents: Array
+    own_errors: Array
+
+
+def coordinate_check(
+    settings: NetworkSettings,
+    sizes: Sequence[int],
+    *,
+    vary: str = "width",
+    lr: float = 0.1,
+    steps: int = 3,
+    seeds: Sequence[int] = range(4),
+    batch: int = 64,
+) -> CoordinateCheck:
+    """Coordinate check of one of the book's networks, against its width or its depth.
+
+    ``settings``: any class of ``lrtransfer.residual.settings``; its width or depth, ``steps`` and ``batch`` are
+    replaced. ``sizes``: two or more increasing widths or depths. ``vary``: "width" or "depth". ``lr``: base rate
+    eta_0. ``steps``: updates, all on the same first ``batch`` training images. ``seeds``: of the weights.
+
+    Watched: "read-in", "stream 1/2" and "stream" (after half of the blocks and after all), "inner" (the first
+    matrix in the last block, where a branch has two) and "f" (the logits).
+
+    What the theory says at rates that do not diverge. Width: flat for mup and mup_sqrt_depth; ntp's stream moves
+    like N^(-1/2). Depth: flat for mup_sqrt_depth under SGD; everything grows with depth for sp, ntp and mup
+    (their branches' noise compounds). In mup_sqrt_depth a block's ``own`` change falls like 1/L, so that the L blocks
+    together move the stream by O(1), and an inner layer's like L^(-1/2): it turns lazy.
+
+    Returns ``CoordinateCheck``. Raises ``ValueError`` naming the argument.
+    """
+    name = choice("vary", vary, ("width", "depth"))
+    rate = one("lr", positive("lr", lr))
+    _torch()
+    import torch
+
+    from lrtransfer.residual.modules import build, initialise, parameter_groups
+
+    s = replace(settings, steps=count("steps", steps, minimum=1), batch=count("batch", batch, minimum=1))
+    data = _checked_data(replace(s, eval_points=1))
+    x, y = torch.tensor(np.asarray(data.train_x[: s.batch])), torch.tensor(data.train_y[: s.batch])
+    factors = schedule_factors(s)
+
+    def model(size: int) -> nn.Module:
+        return build(replace(s, **{name: size}), data.shape, data.classes)  # type: ignore[arg-type]
+
+    def start(network: nn.Module, seed: int) -> None:
+        initialise(network, seed)
+
+    def optimiser(network: nn.Module) -> Optimizer:
+        groups = parameter_groups(network, s, rate)
+        if s.optimiser == "adam":
+            made: Optimizer = torch.optim.AdamW(groups)
+        else:
+            made = torch.optim.SGD(groups, lr=rate, momentum=s.momentum)
+        made.register_step_pre_hook(_scheduled([group["lr"] for group in groups], factors))
+        return made
+
+    return coordinate_check_model(
+        model,
+        sizes,
+        (x, y),
+        lambda network, batch: torch.nn.functional.cross_entropy(network(batch[0]), batch[1]),
+        optimiser,
+        steps=s.steps,
+        seeds=seeds,
+        watch=_places,
+        start=start,
+    )
+
+
+def coordinate_check_model(
+    build: Callable[[int], nn.Module],
+    sizes: Sequence[int],
+    batch: Any,
+    loss: Callable[[nn.Module, Any], Tensor],
+    optimiser: Callable[[nn.Module], Optimizer],
+    *,
+    steps: int = 3,
+    seeds: Sequence[int] = range(4),
+    watch: Callable[[nn.Module], Mapping[str, nn.Module]] | None = None,
+    start: Callable[[nn.Module, int], None] | None = None,
+) -> CoordinateCheck:
+    """Coordinate check of your own torch model: changes of its layers' outputs against whatever ``build`` varies.
+
+    ``build(size)``: the model of that width or depth, freshly initialised. ``batch``: what ``loss(model, batch)``
+    needs to return a scalar. ``optimiser(model)``: the optimiser under test, with its rates set as you scale
+    them. ``steps``: updates, all on ``batch``. ``seeds``: of torch's generator before each ``build``.
+    ``watch(model)``: the modules to watch by name, None for all modules without children that every size has.
+    ``start(model, seed)``: draws the weights where ``build`` does not.
+
+    Torch's global generator is left as it was. A run that overflowed counts as an infinite change.
+    Returns ``CoordinateCheck``. Raises ``ValueError`` naming the argument.
+    """
+    numbers = [count("sizes", size, minimum=1) for size in sizes]
+    if len(numbers) < 2 or any(b <= a for a, b in pairwise(numbers)):
+        raise refuse("sizes", list(sizes), "a list of two or more increasing whole numbers")
+    places = _checked_seeds(seeds)
+    updates = count("steps", steps, minimum=1)
+    torch = _torch()
+    found: list[list[dict[str, tuple[float, float]]]] = []
+    with torch.random.fork_rng(devices=[]), torch.enable_grad():
+        for size in numbers:
+            row = []
+            for seed in places:
+                torch.manual_seed(seed)
+                network = build(size)
+                if start is not None:
+                    start(network, seed)
+                row.append(_changes(network, batch, loss, optimiser, updates, watch or _leaves))
+            found.append(row)
+    names = [name for name in found[0][0] if all(name in entry for row in found for entry in row)]
+    if not names:
+        raise refuse("watch", watch, "a function that finds at least one module of the same name at every size")
+    both = np.array([[[entry[name] for entry in row] for name in names] for row in found])  # (.., seeds, 2)
+    changes, own = both[..., 0], both[..., 1]
+    at = np.array(numbers)
+    return CoordinateCheck(at, tuple(names), changes, *_slopes(at, changes), own, *_slopes(at, own))
+
+
+def rate_sweep(
+    build: Callable[[], nn.Module],
+    train: Callable[[nn.Module, float], float],
+    lrs: ArrayLike,
+    seeds: Sequence[int] = range(3),
+) -> Array:
+    """Final losses of your own torch model at every rate and seed, ready for ``lrtransfer.rates.best_lr``.
+
+    ``build()``: a freshly initialised model. ``train(model, lr)``: trains it and returns a loss, positive.
+    ``lrs`` (lrs,), positive. ``seeds``: torch's generator is seeded before each ``build``, so that all rates start
+    from the same weights and, if ``train`` draws by torch, see the same batches.
+
+    Returns losses (lrs, seeds), inf where a loss came back as NaN or infinite. Torch's global generator is left as
+    it was. Raises ``ValueError`` naming the argument.
+    """
+    rates, numbers = _checked_rates(lrs), _checked_seeds(seeds)
+    torch = _torch()
+    losses = np.empty((len(rates), len(numbers)))
+    with torch.random.fork_rng(devices=[]), torch.enable_grad():
+        for i, rate in enumerate(rates):
+            for j, seed in enumerate(numbers):
+                torch.manual_seed(seed)
+                value = float(train(build(), float(rate)))
+                losses[i, j] = value if math.isfinite(value) else np.inf
+    return losses
+
+
+def _changes(
+    network: nn.Module,
+    batch: Any,
+    loss: Callable[[nn.Module, Any], Tensor],
+    optimiser: Callable[[nn.Module], Optimizer],
+    steps: int,
+    watch: Callable[[nn.Module], Mapping[str, nn.Module]],
+) -> dict[str, tuple[float, float]]:
+    """Root mean square change of every watched module's output by the updates: all of it, and its own part."""
+    import torch
+
+    before = _outputs(network, batch, loss, watch)
+    by = optimiser(network)
+    for _ in range(steps):
+        by.zero_grad()
+        loss(network, batch).backward()
+        by.step()
+    after = _outputs(network, batch, loss, watch)
+    modules = watch(network)
+    changes = {}
+    for name, (inputs, output) in before.items():
+        with torch.no_grad():
+            own = modules[name](*inputs)
+        changes[name] = _rms(after[name][1] - output), _rms(own - output)
+    return changes
+
+
+def _rms(difference: Tensor) -> float:
+    value = float(difference.double().square().mean().sqrt())
+    return value if math.isfinite(value) else math.inf
+
+
+def _outputs(
+    network: nn.Module,
+    batch: Any,
+    loss: Callable[[nn.Module, Any], Tensor],
+    watch: Callable[[nn.Module], Mapping[str, nn.Module]],
+) -> dict[str, tuple[Any, Tensor]]:
+    """What goes into and comes out of every watched module when the loss is computed; outputs that are tensors."""
+    import torch
+
+    seen: dict[str, tuple[Any, Tensor]] = {}
+
+    def record(name: str) -> Callable[[Any, Any, Any], None]:
+        def hook(_module: Any, inputs: Any, output: Any) -> None:
+            if isinstance(output, torch.Tensor):
+                copies = tuple(x.clone() if isinstance(x, torch.Tensor) else x for x in inputs)
+                seen[name] = copies, output.clone()
+
+        return hook
+
+    hooks = [module.register_forward_hook(record(name)) for name, module in watch(network).items()]
+    try:
+        with torch.no_grad():
+            loss(network, batch)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return seen
+
+
+def _leaves(network: nn.Module) -> dict[str, nn.Module]:
+    return {name: module for name, module in network.named_modules() if name and not any(module.children())}
+
+
+def _places(network: Any) -> dict[str, nn.Module]:
+    """The places that all networks of the book have, whatever their depth."""
+    from lrtransfer.residual.modules import Scaled
+
+    blocks = list(network.blocks)
+    inner = [m for m in blocks[-1].modules() if isinstance(m, Scaled) and m.role == "inner"]
+    places = {"read-in": network.read_in, "stream 1/2": blocks[(len(blocks) - 1) // 2], "stream": blocks[-1]}
+    return places | ({"inner": inner[0]} if inner else {}) | {"f": network.head}
+
+
+def _scheduled(rates: list[float], factors: Array) -> Callable[..., None]:
+    """Before every step of an optimiser: its groups' rates times the schedule's next factor."""
+    steps = iter(factors)
+
+    def set_rates(optimiser: Any, _args: Any, _kwargs: Any) -> None:
+        factor = float(next(steps))
+        for group, rate in zip(optimiser.param_groups, rates, strict=True):
+            group["lr"] = rate * factor
+
+    return set_rates
+
+
+def _slopes(sizes: NDArray[np.int64], changes: Array) -> tuple[Array, Array]:
+    """Slope of log change against log size (layers,), mean over seeds and standard error; inf for an overflow."""
+    x = np.log(sizes) - np.log(sizes).mean()
+    sound: NDArray[np.bool_] = np.asarray((np.isfinite(changes) & (changes > 0)).all(axis=(0, 2)))
+    y = np.log(np.where(sound[None, :, None], changes, 1.0))  # (sizes, layers, seeds)
+    slopes = np.tensordot(x, y, axes=1) / (x @ x)  # (layers, seeds)
+    seeds = slopes.shape[1]
+    error = slopes.std(axis=1, ddof=1) / math.sqrt(seeds) if seeds > 1 else np.zeros(len(slopes))
+    return np.where(sound, slopes.mean(axis=1), np.inf), np.where(sound, error, np.inf)
