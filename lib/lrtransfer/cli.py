@@ -1,4 +1,4 @@
-"""The command ``lrtransfer``: transfer a rate, list the claims."""
+"""The command ``lrtransfer``: transfer a rate, list the claims, train a sweep, export its store."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from collections.abc import Sequence
 
 from lrtransfer import depth, ledger
 from lrtransfer.claims import statements
+from lrtransfer.residual import command
+from lrtransfer.residual.archives import DataUnavailable
+from lrtransfer.residual.driver import RunError
 
 
 def _transfer(arguments: argparse.Namespace) -> str:
@@ -47,19 +50,23 @@ def _parser() -> argparse.ArgumentParser:
     chapters = list(dict.fromkeys(statement.chapter for statement in statements().values()))
     claims.add_argument("--chapter", choices=chapters, help="only this chapter")
     claims.set_defaults(run=_claims)
+    command.add_commands(commands)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; a refused argument prints its sentence and gives exit status 2."""
+    """Run the command line; a refused argument prints its sentence and gives exit status 2, a failed run 1."""
     arguments = _parser().parse_args(argv)
     try:
         print(arguments.run(arguments), flush=True)
     except BrokenPipeError:  # the reader of a pipe has seen enough: let the flush at exit go nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (ValueError, FileNotFoundError) as error:
+    except (ValueError, FileNotFoundError, ImportError) as error:
         print(f"lrtransfer: {error}", file=sys.stderr)
         return 2
+    except (RunError, DataUnavailable) as error:
+        print(f"lrtransfer: {error}", file=sys.stderr)
+        return 1
     return 0
 
 

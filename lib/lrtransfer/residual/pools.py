@@ -1,0 +1,87 @@
+"""Executors: the one that trains here, dask's, and what differs between those of other libraries."""
+
+from __future__ import annotations
+
+import concurrent.futures as cf
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from lrtransfer._check import refuse
+
+_PATIENCE = 20.0  # seconds for a scheduler to answer
+
+
+class Here:
+    """An executor that does the work at once, in this thread."""
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> cf.Future[Any]:
+        """A future that is done. Interrupts are not caught: they are not the work's own failure."""
+        future: cf.Future[Any] = cf.Future()
+        try:
+            future.set_result(function(*arguments))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+@contextmanager
+def dask_executor(address: str) -> Iterator[Any]:
+    """The executor of a dask scheduler; ``ValueError`` where none answers at the address.
+
+    Not ``pure``: dask would take two calls with equal arguments for one.
+    """
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ImportError(f"workers = {address!r} needs dask's scheduler: pip install distributed") from error
+    try:
+        client = Client(address, timeout=_PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:  # nobody there (TimeoutError too), or no address
+        allowed = "the address of a running dask scheduler, such as 'tcp://host:8786' (started by `dask scheduler`)"
+        raise refuse("workers", address, allowed) from error
+    with client:
+        yield client.get_executor(pure=False)
+
+
+def capacity(executor: Any) -> int:
+    """How many tasks to hand out at a time: twice the workers, so that none waits; 64 where they are not known."""
+    client = getattr(executor, "_client", None)
+    workers = sum(client.nthreads().values()) if client is not None else getattr(executor, "_max_workers", None)
+    return 64 if not isinstance(workers, int) else 2 * max(workers, 1)
+
+
+def finished(futures: list[Any], seconds: float) -> list[Any]:
+    """Those of the futures that are done; waits for the first, but not longer than ``seconds``."""
+    if all(isinstance(future, cf.Future) for future in futures):
+        return list(cf.wait(futures, timeout=seconds, return_when=cf.FIRST_COMPLETED).done)
+    stop = time.monotonic() + seconds  # submitit's jobs are futures in all but their class
+    while not (done := [future for future in futures if future.done()]) and time.monotonic() < stop:
+        time.sleep(min(0.05, seconds))
+    return done
+
+
+def lost_its_worker(error: BaseException) -> bool:
+    """Whether a task failed because the process that had it died, and not by itself."""
+    return isinstance(error, cf.BrokenExecutor) or type(error).__name__ == "KilledWorker"
+
+
+def renewed(executor: Any) -> Any | None:
+    """A new pool in place of a broken one, the executor itself if it mends itself, or None.
+
+    A process pool breaks as a whole when one of its workers dies. What it was made with has no public names.
+    """
+    if not isinstance(executor, cf.Executor) or not getattr(executor, "_broken", False):
+        return executor
+    if not isinstance(executor, cf.ProcessPoolExecutor):
+        return None
+    try:
+        return cf.ProcessPoolExecutor(
+            executor._max_workers,  # type: ignore[attr-defined]
+            executor._mp_context,
+            executor._initializer,
+            executor._initargs,
+        )
+    except AttributeError:  # another Python's pool
+        return None

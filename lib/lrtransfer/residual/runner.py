@@ -1,0 +1,116 @@
+"""Do what a sweep still lacks in its store, here or through any executor, and lose nothing on the way."""
+
+from __future__ import annotations
+
+import math
+import os
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from lrtransfer._check import choice, count, one, positive, refuse
+from lrtransfer.residual.driver import Driver, Group
+from lrtransfer.residual.leases import LEASE
+from lrtransfer.residual.pools import Here, capacity, dask_executor
+from lrtransfer.residual.progress import reporter
+from lrtransfer.residual.store import Store
+from lrtransfer.residual.sweep import Curve, CurveResult, Sweep
+from lrtransfer.residual.training import DEVICES, group_size, resolve_device
+
+
+def run(
+    sweep: Sweep,
+    store: Store | str | os.PathLike[str],
+    *,
+    executor: Any = None,
+    workers: str | None = None,
+    device: str = "auto",
+    progress: bool | None = None,
+    in_flight: int | None = None,
+    lease: float = LEASE,
+) -> tuple[CurveResult, ...]:
+    """Train what the store lacks of a sweep, store it, and return all curves.
+
+    Networks small enough to gain by it train many rates and seeds as one program (``training.group_size``, a
+    measured rule); larger ones one by one. A run that diverges is stored as inf and stops no other. Stopping,
+    even by ``kill -9``, loses at most what is in flight, and that resumes from its last checkpoint when the
+    same call is made again. Other processes may work on the same store at once; nothing is done twice.
+
+    ``sweep``: from ``read_sweep`` or built in Python. ``store``: an open ``Store``, or a file's name.
+    ``executor``: anything with ``submit(function, *arguments)`` returning futures with ``done`` and ``result``:
+    ``ThreadPoolExecutor``, ``ProcessPoolExecutor`` (use the "spawn" context), a ``dask.distributed`` client's
+    ``get_executor(pure=False)``, submitit's; None trains here. Only the calling process writes the store. The
+    runs of a worker that dies are done by another; a broken process pool is replaced by a new one, up to three
+    times in a row. ``workers``: the address of a dask scheduler, such as "tcp://host:8786", in place of
+    ``executor``. ``device``: "auto" (cuda, else mps, else cpu), "cpu", "cuda" or "mps", on the machine that
+    trains. ``progress``: True for a bar on standard output, None for one on a terminal only, False for silence.
+    ``in_flight``: how many groups an executor is given at a time; by default twice its workers, or 64 where it
+    does not say. ``lease``: seconds without a sign of life after which another process's runs are taken over.
+
+    Returns one ``CurveResult`` a curve, in order. Raises ``ValueError`` naming a bad argument, ``StoreError``
+    for a store that is refused, ``RunError`` where a run fails: what is in flight is finished and stored first.
+    """
+    if not isinstance(sweep, Sweep):
+        raise refuse("sweep", sweep, "a Sweep, such as read_sweep gives")
+    choice("device", device, DEVICES)
+    one("lease", positive("lease", lease))
+    if executor is not None and workers is not None:
+        raise ValueError("executor and workers exclude each other: workers is the address of a dask scheduler.")
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise refuse("executor", executor, "an object with the method submit, as in concurrent.futures")
+    if in_flight is not None:
+        in_flight = count("in_flight", in_flight, minimum=1)
+    here = executor is None and workers is None
+    with ExitStack() as stack:
+        opened = store if isinstance(store, Store) else stack.enter_context(Store(store))
+        keys = {key for curve in sweep.curves for key, _, _ in sweep.runs(curve)}
+        missing = keys - opened.has(keys)
+        if missing:  # a sweep that is done needs no torch, no device and no workers
+            if workers is not None:
+                executor = stack.enter_context(dask_executor(workers))
+            room = 1 if here else in_flight or capacity(executor)
+            groups = [g for g in _groups(sweep, device, here, room) if not missing.isdisjoint(g.keys)]
+            work = sum(g.work * len(missing.intersection(g.keys)) for g in groups)
+            report = reporter(progress, work, len(missing))
+            stack.callback(report.close)
+            Driver(
+                opened,
+                groups,
+                missing,
+                Here() if here else executor,
+                report,
+                device=device,
+                precision=sweep.precision,
+                room=room,
+                lease=lease,
+            ).drive()
+        return tuple(_result(sweep, opened, curve) for curve in sweep.curves)
+
+
+def _groups(sweep: Sweep, device: str, here: bool, room: int) -> list[Group]:
+    """The sweep's runs in groups that depend on the sweep and the machine only, not on what is done already.
+
+    So an interrupted group is found again, with its checkpoint, by the same command.
+    """
+    import torch
+
+    # The workers' device need not be one of this machine.
+    where = resolve_device(device) if here or device == "auto" else torch.device(device)
+    seen: set[str] = set()
+    groups = []
+    for curve in sweep.curves:
+        runs = [run for run in sweep.runs(curve) if run[0] not in seen]
+        seen.update(key for key, _, _ in runs)
+        size = group_size(curve.settings, where)
+        if not here:  # enough groups for every worker
+            size = max(1, min(size, math.ceil(len(runs) / max(room // 2, 1))))
+        groups += [Group(curve.settings, tuple(runs[i : i + size])) for i in range(0, len(runs), size)]
+    return groups
+
+
+def _result(sweep: Sweep, store: Store, curve: Curve) -> CurveResult:
+    rows = [store.get(curve.settings, lr, seed, precision=sweep.precision) for _, lr, seed in sweep.runs(curve)]
+    losses = np.stack([row for row in rows if row is not None], axis=1)  # (evaluations, lrs * seeds)
+    shape = (-1, len(curve.lrs), len(sweep.seeds))
+    return CurveResult(curve.settings, np.array(curve.lrs), np.array(sweep.seeds), losses.reshape(shape))

@@ -1,0 +1,166 @@
+"""Sweeps as TOML files: one for every figure of the paper at its own scale is in the package.
+
+A file, in full::
+
+    title = "Residual MLP on digits, over depth"
+    seeds = 3                                   # 0, 1, 2; or a list
+    precision = "float32"                       # or "bf16", on cuda only
+    lrs = { log2_from = -6, log2_to = 4, octaves = 0.5 }   # or a list of rates
+
+    [network]                                   # fields of the settings, shared by all curves
+    kind = "mlp"
+    data = "digits"
+    steps = 40                                  # or epochs = 4
+
+    [[curves]]                                  # fields of some curves; a list means one curve for each value,
+    parametrisation = ["sp", "mup"]             # several lists mean one for each combination
+    depth = [3, 6, 12]
+
+    [[curves]]
+    parametrisation = "mup_sqrt_depth"
+    depth = [3, 6, 12]
+    lrs = [0.5, 1.0, 2.0, 4.0]                  # these curves' own rates
+
+``epochs`` stands for ``steps`` = epochs * images / batch and, unless given, ``eval_every`` and
+``checkpoint_every`` of one epoch; ``warmup_epochs`` for ``warmup_steps``. ``branch`` and ``norm`` write None as
+"none", for TOML has no word for it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from lrtransfer._check import choice, finite, one, positive, refuse
+from lrtransfer.residual.settings import KINDS, from_dict
+from lrtransfer.residual.sweep import Curve, Sweep
+
+FOLDER = Path(__file__).resolve().parent / "configs"
+# Images to train on, known before anything is downloaded.
+IMAGES = {
+    "digits": 1197,
+    "mnist": 4000,
+    "mnist14": 4000,
+    "patches": 2520,
+    "patches8": 10_192,
+    "cifar10": 50_000,
+    "tiny-imagenet": 100_000,
+    "imagenet": 1_281_167,
+}
+_TOP = ("title", "seeds", "precision", "lrs", "network", "curves")
+_GRID = ("log2_from", "log2_to", "octaves")
+
+
+def shipped() -> dict[str, str]:
+    """The files in the package: name, such as "fig1", and title."""
+    return {path.stem: str(_load(path).get("title", "")) for path in sorted(FOLDER.glob("*.toml"))}
+
+
+def read_sweep(file: str | os.PathLike[str]) -> Sweep:
+    """The sweep in a TOML file; the module's docstring has the format.
+
+    ``file``: a path, or the name of one of ``shipped()``, with or without ".toml". Raises ``FileNotFoundError``
+    where there is neither, and ``ValueError``, naming file and entry, for what the file may not say.
+    """
+    path = Path(file)
+    if not path.is_file():
+        inside = FOLDER / f"{os.fspath(file).removesuffix('.toml')}.toml"
+        if path.name != os.fspath(file) or not inside.is_file():
+            names = ", ".join(shipped())
+            raise FileNotFoundError(f"there is no file '{path}'; files that come with lrtransfer: {names}")
+        path = inside
+    content = _load(path)
+    try:
+        return sweep_from(content)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def sweep_from(content: Mapping[str, Any]) -> Sweep:
+    """The sweep that the content of a TOML file describes; ``ValueError`` naming the entry."""
+    for name in content:
+        if name not in _TOP:
+            raise ValueError(f"{name} is no entry of a sweep; its entries are {', '.join(_TOP)}.")
+    network, blocks = content.get("network"), content.get("curves", [{}])
+    if not isinstance(network, Mapping):
+        raise refuse("network", network, "a table with the fields of the settings, kind among them")
+    if not isinstance(blocks, list) or not all(isinstance(block, Mapping) for block in blocks):
+        raise refuse("curves", blocks, "one or more tables, each headed [[curves]]")
+    curves = []
+    for block in blocks:
+        own = dict(block)
+        rates = _rates(own.pop("lrs", content.get("lrs")))
+        axes = [[(name, v) for v in (value if isinstance(value, list) else [value])] for name, value in own.items()]
+        for chosen in itertools.product(*axes):
+            curves.append(Curve(from_dict(in_steps({**network, **dict(chosen)})), rates))
+    seeds = content.get("seeds", 1)
+    # bool is an int to Python, but "seeds = true" is a mistake
+    numbers = range(seeds) if isinstance(seeds, int) and not isinstance(seeds, bool) else seeds
+    if not isinstance(numbers, (range, list)):
+        raise refuse("seeds", seeds, "a number of seeds, or a list of whole numbers from 0")
+    title = content.get("title", "")
+    return Sweep(tuple(curves), tuple(numbers), content.get("precision", "float32"), str(title))
+
+
+def in_steps(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of the settings with ``epochs`` and ``warmup_epochs`` as steps.
+
+    steps = epochs * images / batch, rounded; one epoch between evaluations and between checkpoints unless
+    ``eval_every`` or ``checkpoint_every`` say otherwise. Raises ``ValueError`` naming the field.
+    """
+    out = dict(fields)
+    epochs, warmup = out.pop("epochs", None), out.pop("warmup_epochs", None)
+    if epochs is None and warmup is None:
+        return out
+    defaults = KINDS[choice("kind", out.get("kind"), tuple(KINDS))]
+    data, batch = (out.get(name, getattr(defaults, name)) for name in ("data", "batch"))
+    an_epoch = IMAGES[choice("data", data, tuple(IMAGES))] / one("batch", positive("batch", batch))
+    if epochs is not None:
+        if "steps" in out:
+            raise refuse("steps", out["steps"], "left out where epochs are given")
+        out["steps"] = round(one("epochs", positive("epochs", epochs)) * an_epoch)
+        out.setdefault("eval_every", max(1, round(an_epoch)))
+        out.setdefault("checkpoint_every", max(1, round(an_epoch)))
+    if warmup is not None:
+        if "warmup_steps" in out:
+            raise refuse("warmup_steps", out["warmup_steps"], "left out where warmup_epochs are given")
+        out["warmup_steps"] = round(one("warmup_epochs", finite("warmup_epochs", warmup, minimum=0)) * an_epoch)
+    return out
+
+
+def _rates(given: object) -> tuple[float, ...]:
+    if isinstance(given, Mapping):
+        if set(given) != set(_GRID):
+            raise refuse("lrs", dict(given), f"a list of rates, or a table of {', '.join(_GRID)}")
+        low, high = (one(name, finite(name, given[name])) for name in _GRID[:2])
+        step = one("octaves", positive("octaves", given["octaves"]))
+        return tuple((2.0 ** np.arange(low, high + step / 2, step)).tolist())
+    if not isinstance(given, list):
+        raise refuse("lrs", given, f"a list of rates, or a table of {', '.join(_GRID)}")
+    return tuple(given)
+
+
+def _load(path: Path) -> dict[str, Any]:
+    toml = _toml()
+    try:
+        with path.open("rb") as file:
+            return toml.load(file)
+    except (toml.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not a TOML file: {error}") from error
+
+
+def _toml() -> ModuleType:
+    try:
+        import tomllib
+    except ImportError:  # Python 3.10
+        try:
+            import tomli as tomllib  # type: ignore[no-redef]
+        except ImportError as error:
+            raise ImportError("reading a sweep's file with Python 3.10 needs tomli: pip install tomli") from error
+    return tomllib

@@ -1,0 +1,286 @@
+"""Sweeps: files, what the results say, the command."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lrtransfer import cli, rates
+from lrtransfer.residual import data, driver, training
+from lrtransfer.residual.keys import run_key
+from lrtransfer.residual.settings import ConvNet, ResidualMLP, VisionTransformer
+from lrtransfer.residual.store import Store
+from lrtransfer.residual.sweep import Curve, CurveResult, Sweep, labels, summary
+from lrtransfer.residual.sweep_file import IMAGES, in_steps, read_sweep, shipped
+
+SMALL = ResidualMLP(width=8, depth=2, steps=4, batch=32, eval_points=100)
+RATES = (0.25, 0.5, 1.0)
+SWEEP = Sweep((Curve(SMALL, RATES), Curve(replace(SMALL, depth=3), RATES)), seeds=(0, 1))
+
+
+def forbid(*_: Any, **__: Any) -> Any:
+    raise AssertionError("this run was stored already")
+
+
+# Files
+
+FILE = """
+title = "A test"
+seeds = 2
+lrs = { log2_from = -2, log2_to = 0, octaves = 0.5 }
+[network]
+kind = "mlp"
+width = 8
+steps = 4
+batch = 32
+eval_points = 100
+[[curves]]
+parametrisation = ["mup", "sp"]
+depth = [2, 3]
+[[curves]]
+branch = "none"
+lrs = [0.1, 0.2]
+"""
+
+
+def test_a_file_becomes_every_combination_of_its_lists(tmp_path):
+    file = tmp_path / "a.toml"
+    file.write_text(FILE)
+    sweep = read_sweep(file)
+    assert sweep.title == "A test" and sweep.seeds == (0, 1) and sweep.precision == "float32"
+    networks = [(c.settings.parametrisation, c.settings.depth) for c in sweep.curves]
+    assert networks == [("mup", 2), ("mup", 3), ("sp", 2), ("sp", 3), ("mup_sqrt_depth", 6)]
+    assert sweep.curves[0].lrs == tuple(2.0 ** np.array([-2, -1.5, -1, -0.5, 0]))
+    assert sweep.curves[-1].lrs == (0.1, 0.2) and sweep.curves[-1].settings.branch is None
+    assert len(sweep) == 4 * 5 * 2 + 2 * 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('kind = "mlp"', 'kind = "rnn"', "kind = 'rnn'"),
+        ("width = 8", "width = 0", "width = 0"),
+        ("width = 8", "wide = 8", "wide is no field"),
+        ("seeds = 2", "seeds = true", "seeds = True"),
+        ("seeds = 2", "seeds = []", "seeds = "),
+        ("seeds = 2", "seeds = [1, 1]", "different whole numbers"),
+        ("seeds = 2", "lr = 1", "lr is no entry of a sweep"),
+        ("seeds = 2", 'precision = "int8"', "precision = 'int8'"),
+        ("lrs = [0.1, 0.2]", "lrs = [0.2, 0.1]", "increasing rates"),
+        ("lrs = [0.1, 0.2]", "lrs = { low = 1 }", "log2_from, log2_to, octaves"),
+        ("octaves = 0.5", "octaves = 0.0", "octaves = 0.0"),
+        ("steps = 4", "steps = 4\nepochs = 1", "steps = 4 is not allowed: steps must be left out"),
+        ("steps = 4", "epochs = 0", "epochs = 0"),
+        ("steps = 4", 'epochs = 1\ndata = "cifar"', "data = 'cifar'"),
+        ("[network]", "[net]", "net is no entry"),
+        (FILE, "network = 3", "network = 3"),
+        (FILE, "curves = 3\n[network]", "curves = 3"),
+        ("seeds = 2", "seeds = = 2", "not a TOML file"),
+    ],
+)
+def test_a_file_is_refused_by_name_and_entry(old, new, message, tmp_path):
+    assert FILE.count(old)
+    file = tmp_path / "a.toml"
+    file.write_text(FILE.replace(old, new, 1))
+    with pytest.raises(ValueError, match=message) as error:
+        read_sweep(file)
+    assert str(file) in str(error.value)
+
+
+def test_a_missing_file_names_those_that_come_along():
+    with pytest.raises(FileNotFoundError, match=r"fig1, fig2, fig3a"):
+        read_sweep("nowhere.toml")
+    with pytest.raises(FileNotFoundError, match="no file"):
+        read_sweep("nowhere/fig1.toml")  # a path is a path, not a name
+
+
+def test_epochs_are_steps():
+    assert in_steps(
+        {"kind": "vit", "data": "cifar10", "batch": 100, "epochs": 2, "warmup_epochs": 0.5, "eval_every": 7}
+    ) == {
+        "kind": "vit",
+        "data": "cifar10",
+        "batch": 100,
+        "steps": 1000,
+        "eval_every": 7,
+        "checkpoint_every": 500,
+        "warmup_steps": 250,
+    }
+    assert in_steps({"kind": "mlp", "epochs": 1})["steps"] == round(1197 / 128)  # the defaults' data and batch
+    for name in ("digits", "mnist", "patches8"):  # the sets that need no download
+        assert len(data.load(name).train_y) == IMAGES[name]
+    assert set(IMAGES) == set(data.DATASETS)
+
+
+FIGURES = {
+    "1": ("conv", "cifar10"),
+    "2": ("resnet", "cifar10"),
+    **{f"3{panel}": ("vit", "tiny-imagenet") for panel in "abcd"},
+    **{f"3{panel}": ("vit", "imagenet") for panel in "ef"},
+    "4": ("conv", "cifar10"),
+    "5": ("conv", "cifar10"),
+    "B1": ("conv", "cifar10"),
+    "B2": ("conv", "cifar10"),
+    "B4": ("resnet", "cifar10"),
+    "B6": ("resnet", "imagenet"),
+}
+
+
+def test_there_is_a_file_for_every_figure():
+    assert set(shipped()) == {"digits", *(f"fig{figure}" for figure in FIGURES)}
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_the_file_of_a_figure_has_its_networks_data_and_epochs(figure):
+    sweep = read_sweep(f"fig{figure}")
+    kind, images = FIGURES[figure]
+    for curve in sweep.curves:
+        s = curve.settings
+        assert s.kind == kind and s.data == images
+        epochs = s.steps * s.batch / IMAGES[images]
+        allowed = {"3e": 10, "3f": 10, "B6": 10, "5": 5}.get(figure, 20)  # 20 where the text says so or implies it
+        assert epochs == pytest.approx(allowed, rel=1e-3)
+    assert sweep.title.startswith(f"Fig. {figure[0]}")
+
+
+def test_what_the_text_states_of_single_figures():
+    def networks(name: str) -> list[Any]:
+        return [curve.settings for curve in read_sweep(name).curves]
+
+    assert {s.parametrisation for s in networks("fig1")} == {"mup", "mup_sqrt_depth"}
+    assert {s.norm for s in networks("fig2")} == {"batch"} and {s.norm for s in networks("figB4")} == {"layer"}
+    assert {s.parametrisation for s in networks("figB2")} == {"sp"}
+    vits = [s for panel in "abc" for s in networks(f"fig3{panel}")]
+    assert {s.norm for s in vits} == {True, False} and {s.schedule for s in vits} == {"warmup"}
+    assert {s.optimiser for s in vits} == {"adam"}
+    assert {s.schedule for s in networks("fig3d")} == {"warmup_cosine"}
+    assert {(s.norm, s.parametrisation) for s in networks("fig3e") + networks("fig3f")} == {(False, "mup_sqrt_depth")}
+    moved = networks("fig4")
+    assert all(len({getattr(s, name) for s in moved}) > 2 for name in ("momentum", "weight_decay", "gamma0", "depth"))
+
+
+# What is said
+
+
+def result(lrs: tuple[float, ...], losses: Any, **fields: Any) -> CurveResult:
+    table = np.asarray(losses, float)[None]
+    return CurveResult(replace(SMALL, **fields), np.array(lrs), np.arange(table.shape[2]), table)
+
+
+def test_the_table_shows_the_best_rate_its_spread_and_the_edge():
+    valley = [[2.0, 2.1], [1.0, 1.2], [2.5, 2.0]]
+    table = [
+        result(RATES, valley, depth=2),
+        result(RATES, [[1.0], [2.0], [3.0]], depth=4),
+        result(RATES, [[np.inf, 1.0]] * 3, depth=8),
+        result((0.5,), [[2.0, 8.0]], depth=16),
+        result((0.5,), [[2.0, np.inf]], depth=32),
+    ]
+    lines = summary(table).splitlines()
+    best = rates.best_lr(RATES, valley)
+    assert f"depth = 2   {best.lr:<9.4g}  {best.low:.4g} to {best.high:.4g}" in lines[1]
+    assert "ON THE EDGE" in lines[2] and "one seed" in lines[2] and "extend the grid" in lines[-1]
+    assert "every rate some seed diverged" in lines[3]
+    assert "loss 4 at rate 0.5" in lines[4] and "diverged at rate 0.5" in lines[5]
+    assert summary([result(RATES, [[0.0], [0.0], [0.0]])])  # a loss of 0 has no logarithm
+
+
+def test_labels_tell_the_curves_apart():
+    assert labels([SMALL]) == ["kind = mlp"]
+    assert labels([SMALL, replace(SMALL, depth=3)]) == ["depth = 2", "depth = 3"]
+    assert labels([SMALL, replace(SMALL, momentum=0.5)]) == ["all defaults", "momentum = 0.5"]
+    both = labels([ConvNet(depth=2), VisionTransformer(depth=2)])
+    assert "kind = conv" in both[0] and "kind = vit" in both[1]
+
+
+# The command
+
+
+def command(*arguments: str) -> int:
+    return cli.main(["sweep", *arguments])
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("small.toml").write_text(FILE)
+    return "small.toml"
+
+
+def test_the_command_trains_prints_exports_and_does_nothing_the_second_time(file, capsys, monkeypatch):
+    assert command(file, "--device", "cpu", "--dry-run") == 0
+    assert "44 runs of 5 curves with 2 seeds" in capsys.readouterr().out and not Path("runs").exists()
+    assert command(file, "--device", "cpu") == 0
+    first = capsys.readouterr()
+    assert "A test: 44 runs, 0 of them in runs/small.sqlite already" in first.out and first.err == ""
+    assert "best rate" in first.out and "runs [" not in first.out  # no bar: this is no terminal
+    monkeypatch.setattr(driver, "train_flight", forbid)
+    assert command(file, "--device", "cpu", "--export", "out.csv") == 0
+    second = capsys.readouterr().out
+    assert "44 of them in runs/small.sqlite already" in second and "44 runs of runs/small.sqlite written" in second
+    assert first.out.splitlines()[1:] == second.splitlines()[1:-1]
+    assert cli.main(["export", "runs/small.sqlite", "two.csv"]) == 0
+    assert Path("two.csv").read_text() == Path("out.csv").read_text()
+
+
+def test_the_bar_goes_to_standard_output_when_asked_with_and_without_tqdm(file, capsys, monkeypatch):
+    assert command(file, "--device", "cpu", "--progress", "--store", "a.sqlite") == 0
+    shown = capsys.readouterr()
+    assert "44/44 runs [" in shown.out and "left" in shown.out and shown.err == ""
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    assert command(file, "--device", "cpu", "--progress", "--store", "b.sqlite") == 0
+    assert "best rate" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "SETTINGS.toml is missing"),
+        (["none.toml"], "no file 'none.toml'"),
+        (["small.toml", "--export", "a.xlsx"], "must end in .csv or .parquet"),
+        (["small.toml", "--store", "small.toml"], "not a store"),
+        (["small.toml", "--device", "cuda"], "device = 'cuda'"),
+    ],
+)
+def test_the_command_refuses_with_a_sentence_and_status_two(arguments, message, file, capsys):
+    if "cuda" in arguments and str(training.resolve_device("auto")) == "cuda":
+        pytest.skip("this machine has a GPU")
+    assert command(*arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_the_command_lists_its_files(capsys):
+    assert command("--list") == 0
+    assert "Fig. B.6" in capsys.readouterr().out
+
+
+def test_an_interrupt_says_what_is_stored(file, capsys, monkeypatch):
+    original = driver.train_flight
+
+    def interrupt(settings: Any, *rest: Any) -> Any:
+        if settings.depth == 3:
+            raise KeyboardInterrupt
+        return original(settings, *rest)
+
+    monkeypatch.setattr(driver, "train_flight", interrupt)
+    with pytest.raises(SystemExit) as stop:
+        command(file, "--device", "cpu")
+    assert stop.value.code == 130
+    assert "stopped: 10 of 44 runs are stored" in capsys.readouterr().out
+
+
+def test_a_failed_run_is_status_one(file, capsys, monkeypatch):
+    def fail(*_: Any) -> Any:
+        raise MemoryError("no more")
+
+    monkeypatch.setattr(driver, "train_flight", fail)
+    assert command(file, "--device", "cpu") == 1
+    assert "MemoryError: no more" in capsys.readouterr().err
+    assert run_key(SMALL, 0.5, 0)  # and the store can be opened again
+    with Store("runs/small.sqlite") as store:
+        assert len(store) == 0
