@@ -28,7 +28,10 @@ PROMISED = {
     "layers.balance_curvature": "alpha h steps signal_only",
     "layers.deep_loss": "lrs h steps draws seed signal_only",
     "layers.deep_curvature": "alpha h steps draws seed",
-    "residual.train_sweep": "settings lrs seeds device",
+    "residual.train_sweep": "settings lrs seeds device executor store",
+    "residual.linear_limit": "lr gamma0 depth steps target branch",
+    "residual.relu_ntk": "cos_angle",
+    "stages.excess_loss": "method teacher covariance stages beta start",
     "rates.best_lr": "lrs losses",
 }
 MODULES = sorted(m.name for m in pkgutil.walk_packages(lrtransfer.__path__, "lrtransfer."))

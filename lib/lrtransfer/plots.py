@@ -122,6 +122,13 @@ def mark_minimum(ax: Axes, x: ArrayLike, y: ArrayLike, *, color: Any) -> None:
     ax.plot(x[lowest], y[lowest], "v", color=color, ms=6, mec="white", mew=0.8, zorder=5, clip_on=False)
 
 
+def size_ticks(ax: Axes, sizes: ArrayLike) -> None:
+    """Put the ticks of a logarithmic x axis at the sizes that were measured, such as depths or widths."""
+    ax.set_xscale("log")
+    ax.set_xticks(np.asarray(sizes), [f"{size:g}" for size in np.asarray(sizes)])
+    ax.minorticks_off()
+
+
 def legend_beside(figure: Figure, ax: Axes, **kwargs: Any) -> None:
     """One legend for all panels, to the right of them."""
     handles, labels = ax.get_legend_handles_labels()

@@ -1,33 +1,103 @@
-"""Residual networks trained in four parametrisations: does the best rate survive a change of depth and width?
+"""Residual networks in four parametrisations: does the best rate survive a change of depth and width?
 
-``parametrisation``: multiplier, initial scale and rate of every layer, with reasons.
-``data``: images that need no network. ``network``: many residual MLPs as one batched program.
-``training``: settings in, losses out. ``experiments``: what the chapter trains under each preset.
+Trained. ``parametrisation``: multiplier, initial scale and rates of every layer, with reasons. ``settings``: a
+network and its training, one frozen dataclass a kind of network. ``data``: images by name. ``training``: settings in,
+losses out, many runs as one program (``network`` by hand for the plain MLP, ``stacked`` with ``modules`` for
+everything else; ``runs`` is the loop they share). ``coordinates``: does every layer move as the theory says, also in a
+model of your own. ``experiments``: what the chapter trains under each preset.
 
-Torch and scikit-learn are imported when something is trained, not before.
+In the limit. ``linear_limit``: the linear network at infinite width, any depth. ``lazy``: the frozen ReLU network.
+``nonlinear_limit``: wide networks that learn features. ``finite``: networks to hold them to; ``comparisons`` does.
+
+At scale. ``sweep`` and ``sweep_file``: what to train; ``runner`` trains it here or on other machines; ``store`` keeps
+it; ``command`` is ``lrtransfer sweep``.
+
+Torch, scikit-learn, pooch, distributed and pyarrow are imported when they are used, not before.
 """
 
-from lrtransfer.residual.experiments import (
-    DEPTH_PRESETS,
-    DepthCurves,
-    DepthPreset,
-    DepthSweep,
-    depth_sweep,
+from lrtransfer.residual.comparisons import depth_gaps, fitting_lr, fitting_rates, width_gaps
+from lrtransfer.residual.coordinates import CoordinateCheck, coordinate_check, coordinate_check_model, rate_sweep
+from lrtransfer.residual.experiments import DEPTH_PRESETS, DepthCurves, DepthPreset, DepthSweep, depth_sweep
+from lrtransfer.residual.export import export
+from lrtransfer.residual.finite import convergence_rate, empirical_ntk, train_ensemble
+from lrtransfer.residual.lazy import LazyProfile, lazy_outputs, linear_ntk, relu_ntk, relu_profile
+from lrtransfer.residual.linear_limit import LinearLimit, best_theory_lr, linear_kernels, linear_limit
+from lrtransfer.residual.nonlinear_limit import NonlinearLimit, nonlinear_limit
+from lrtransfer.residual.parametrisation import PARAMETRISATIONS, LayerScale, Scales, layer_scale, layer_scales, table1
+from lrtransfer.residual.runner import run as run_sweep
+from lrtransfer.residual.settings import (
+    KINDS,
+    ConvNet,
+    NetworkSettings,
+    ResidualMLP,
+    ResNet,
+    VisionTransformer,
+    as_dict,
+    evaluation_steps,
+    from_dict,
+    schedule_factors,
 )
-from lrtransfer.residual.parametrisation import PARAMETRISATIONS, LayerScale, Scales, layer_scales
-from lrtransfer.residual.training import ResidualMLP, final_losses, train_sweep
+from lrtransfer.residual.store import Store, StoreError
+from lrtransfer.residual.sweep import Curve, CurveResult, Sweep, summary
+from lrtransfer.residual.sweep_file import read_sweep, shipped
+from lrtransfer.residual.training import final_losses, group_size, train_runs, train_sweep
 
 __all__ = [
     "DEPTH_PRESETS",
+    "KINDS",
     "PARAMETRISATIONS",
+    "ConvNet",
+    "CoordinateCheck",
+    "Curve",
+    "CurveResult",
     "DepthCurves",
     "DepthPreset",
     "DepthSweep",
     "LayerScale",
+    "LazyProfile",
+    "LinearLimit",
+    "NetworkSettings",
+    "NonlinearLimit",
+    "ResNet",
     "ResidualMLP",
     "Scales",
+    "Store",
+    "StoreError",
+    "Sweep",
+    "VisionTransformer",
+    "as_dict",
+    "best_theory_lr",
+    "convergence_rate",
+    "coordinate_check",
+    "coordinate_check_model",
+    "depth_gaps",
     "depth_sweep",
+    "empirical_ntk",
+    "evaluation_steps",
+    "export",
     "final_losses",
+    "fitting_lr",
+    "fitting_rates",
+    "from_dict",
+    "group_size",
+    "layer_scale",
     "layer_scales",
+    "lazy_outputs",
+    "linear_kernels",
+    "linear_limit",
+    "linear_ntk",
+    "nonlinear_limit",
+    "rate_sweep",
+    "read_sweep",
+    "relu_ntk",
+    "relu_profile",
+    "run_sweep",
+    "schedule_factors",
+    "shipped",
+    "summary",
+    "table1",
+    "train_ensemble",
+    "train_runs",
     "train_sweep",
+    "width_gaps",
 ]

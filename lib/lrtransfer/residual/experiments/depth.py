@@ -1,4 +1,4 @@
-"""The experiments of the chapter: what each preset trains, in one table, and the function that trains it."""
+"""The opening experiment: what each preset trains, in one table, and the function that trains it."""
 
 from __future__ import annotations
 

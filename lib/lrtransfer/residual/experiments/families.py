@@ -1,0 +1,152 @@
+"""One network at several sizes, each trained at several values of one hyperparameter: the unit of every figure."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrtransfer._check import choice, refuse
+from lrtransfer.rates import BestLR, Drift, OnEdgeWarning, best_lr, drift
+from lrtransfer.residual.settings import NetworkSettings
+from lrtransfer.residual.training import train_sweep
+
+Array = NDArray[np.float64]
+SWEPT = ("lr", "momentum", "weight_decay", "gamma0")
+
+
+@dataclass(frozen=True)
+class Family:
+    """One network at several sizes and several values of one hyperparameter.
+
+    ``name``: what tells the family from the others of its figure. ``network``: the settings; the field ``vary``,
+    "depth" or "width", is replaced by each of ``sizes``, increasing. ``windows``: the lowest and highest log2 of
+    the hyperparameter, one pair for all sizes or one a size, in steps of ``octaves``. ``seeds``: how many.
+
+    ``swept``: the hyperparameter. "lr" is the base rate. For the others the base rate is ``lr``, and x = 2**window
+    means: "momentum" m = 1 - 1/x (so that x is the factor by which momentum lengthens a small step),
+    "weight_decay" lambda = x, "gamma0" gamma_0 = x.
+    """
+
+    name: str
+    network: NetworkSettings
+    vary: str
+    sizes: tuple[int, ...]
+    windows: tuple[tuple[float, float], ...]
+    octaves: float = 1.0
+    seeds: int = 3
+    swept: str = "lr"
+    lr: float = 1.0
+
+    def __post_init__(self) -> None:
+        choice("vary", self.vary, ("depth", "width"))
+        choice("swept", self.swept, SWEPT)
+        if len(self.windows) not in (1, len(self.sizes)):
+            raise refuse("windows", self.windows, f"one pair, or one for each of the {len(self.sizes)} sizes")
+
+    def values(self, i: int) -> Array:
+        """What is swept at the size number ``i``: rates, or the x of the hyperparameter; increasing."""
+        low, high = self.windows[i if len(self.windows) > 1 else 0]
+        return np.asarray(2.0 ** np.arange(low, high + self.octaves / 2, self.octaves))
+
+    def settings(self, i: int) -> NetworkSettings:
+        """The network of size number ``i``, at the swept hyperparameter's own value in ``network``."""
+        return replace(self.network, **{self.vary: self.sizes[i]})  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class FamilyResult:
+    """What training a ``family`` gave.
+
+    ``losses``: for every size an array (values, seeds) of final losses in nats, inf where a run diverged.
+    ``best``: for every size the best value, as ``lrtransfer.rates.best_lr`` finds it (edges flagged, not warned of).
+    """
+
+    family: Family
+    losses: tuple[Array, ...]
+    best: tuple[BestLR, ...]
+
+    @property
+    def drift(self) -> Drift:
+        """Octaves of the best value per octave of size; needs three sizes."""
+        return drift(list(self.best), self.family.sizes)
+
+    @property
+    def shift(self) -> float:
+        """log2 of the best value at the last size over that at the first."""
+        return math.log2(self.best[-1].lr / self.best[0].lr)
+
+    @property
+    def shift_error(self) -> float:
+        """Standard error of ``shift`` over seeds: those of its two ends, in quadrature."""
+        first, last = (math.log2(b.high / b.lr) for b in (self.best[0], self.best[-1]))
+        return math.hypot(first, last)
+
+    @property
+    def on_edge(self) -> bool:
+        """Whether any best value is only a bound."""
+        return any(b.on_edge for b in self.best)
+
+    def lowest(self) -> tuple[Array, Array]:
+        """Mean log loss at the best value on every size's grid and its standard error over seeds, (sizes,) each."""
+        means, errors = [], []
+        for table in self.losses:
+            logs = np.log(table)  # inf where diverged
+            k = int(np.argmin(np.sort(logs, axis=1).mean(axis=1)))
+            means.append(logs[k].mean())
+            errors.append(logs[k].std(ddof=1) / math.sqrt(logs.shape[1]) if logs.shape[1] > 1 else 0.0)
+        return np.array(means), np.array(errors)
+
+
+@cache
+def train(family: Family) -> FamilyResult:
+    """Train a family; equal families are trained once a session, so that figures share their runs.
+
+    Raises ``ValueError`` where a run refuses its settings, or where at some size every value diverged.
+    """
+    losses = tuple(train_values(family, i, evaluations=False)[-1] for i in range(len(family.sizes)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OnEdgeWarning)  # the flag is in the result, and in every table of the page
+        best = tuple(best_lr(family.values(i), table) for i, table in enumerate(losses))
+    return FamilyResult(family, losses, best)
+
+
+def train_values(family: Family, i: int, *, evaluations: bool = True) -> Array:
+    """Learning curves of size number ``i``, shape (evaluations, values, seeds).
+
+    ``evaluations``: False measures after the last update only.
+    """
+    settings, x, seeds = family.settings(i), family.values(i), range(family.seeds)
+    if not evaluations:
+        settings = replace(settings, eval_every=0)
+    if family.swept == "lr":
+        return train_sweep(settings, x, seeds)
+    changed: Callable[[float], dict[str, Any]] = {
+        "momentum": lambda v: {"momentum": 1 - 1 / v},
+        "weight_decay": lambda v: {"weight_decay": v},
+        "gamma0": lambda v: {"gamma0": v},
+    }[family.swept]
+    return np.concatenate([train_sweep(replace(settings, **changed(float(v))), [family.lr], seeds) for v in x], axis=1)
+
+
+def optimum_text(best: BestLR) -> str:
+    """log2 of a best value with its standard error, and whether it is on the edge of what was searched."""
+    edge = " (edge)" if best.on_edge else ""
+    return f"{math.log2(best.lr):.2f} ± {math.log2(best.high / best.lr):.2f}{edge}"
+
+
+def optima_row(result: FamilyResult) -> list[str]:
+    """A table's row: name, log2 of every best value, change from first to last, octaves per octave."""
+    slope = result.drift
+    return [
+        result.family.name,
+        *(optimum_text(b) for b in result.best),
+        f"{result.shift:+.2f} ± {result.shift_error:.2f}",
+        f"{slope.slope:+.2f} ± {slope.slope_error:.2f}",
+    ]

@@ -1,0 +1,279 @@
+"""Stacking when every layer trains: deep residual linear networks grown one layer a stage.
+
+The network at stage t is x -> W x with
+
+    W = (I + w_t) (I + w_{t-1}) .. (I + w_1),        loss  (1/2) E |W x - y|^2,    y = W* x + xi.
+
+A stage appends a layer, initialised in one of four ways, and then takes a few SGD steps on all layers:
+
+    "stacking"   w_{t+1} = beta w_t
+    "nesterov"   w_{t+1} = beta w_t (I + w_t)^-1: W moves by beta times what w_t contributes, (I + w_t) V - V
+    "random"     w_{t+1} with independent entries N(0, scale^2 / d)
+    "zero"       w_{t+1} = 0
+
+The first layer starts at zero in all four, so that they differ from the second stage on. Everything else that is
+random (problem, sample, noise, order of the batches) depends on the seed alone: the four initialisations, and the
+condition numbers, are paired.
+
+With t layers near zero the smoothness is t sigma_max(Sigma) (``curvature``): it grows with depth, and a rate of
+1/sigma_max(Sigma) leaves the stable region when t > 2.
+
+Source: "Stacking as Accelerated Gradient Descent", Section 4.2, Fig. 6; the initialisation "zero" and the rates other
+than "printed" are this book's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrtransfer import _check
+from lrtransfer.stages._course import EXPLODED, frobenius
+from lrtransfer.stages.curvature import end_to_end, gradients, largest_curvature, transposed
+from lrtransfer.stages.linear import default_beta, problem
+
+Array = NDArray[np.float64]
+INITS = ("stacking", "nesterov", "random", "zero")
+RATES = ("hessian", "shared", "depth", "printed")
+
+
+@dataclass(frozen=True)
+class AllLayersRun:
+    """Stagewise training of all layers; stage 0 is the identity, before any layer.
+
+    ``excess``: (1/2) Tr((W - W*) Sigma (W - W*)'), (stages + 1, inits, kappas, seeds), inf once a run has diverged.
+    ``test_loss``: mean of |W x - y|^2 / 2 over the test sample, same shape; its floor is ``noise_floor`` on average.
+    ``lrs``: the rate of each stage, (stages, inits, kappas, seeds); 0 for a run that has diverged.
+    ``inits``, ``kappas`` (kappas,), ``seeds``: what the axes mean. ``noise_floor``: d noise^2 / 2.
+    """
+
+    excess: Array
+    test_loss: Array
+    lrs: Array
+    inits: tuple[str, ...]
+    kappas: Array
+    seeds: tuple[int, ...]
+    noise_floor: float
+
+
+class Paired(NamedTuple):
+    """Two initialisations on the same draws, for each condition number: (kappas,) each.
+
+    ``log_ratio``: mean over seeds of ln(excess of the one / excess of the other), below 0 where the one is better.
+    ``standard_error``: of that mean. ``wins``: share of the seeds in which the one has the smaller excess.
+    """
+
+    log_ratio: Array
+    standard_error: Array
+    wins: Array
+
+
+class Band(NamedTuple):
+    """Excess loss over the seeds after each stage, (stages + 1, kappas) each; inf once one of the runs has diverged.
+
+    ``mean``: geometric mean; ``low``, ``high``: two standard errors of the mean of the logarithm below and above it.
+    """
+
+    mean: Array
+    low: Array
+    high: Array
+
+
+def _quadratic(left: Array, middle: Array, right: Array) -> Array:
+    """Tr(left middle right')."""
+    return ((left @ middle) * right).sum(axis=(-2, -1))
+
+
+class _Data(NamedTuple):
+    """Problems and samples of all condition numbers and seeds; matrices (kappas, seeds, d, d)."""
+
+    teacher: Array
+    covariance: Array
+    inputs: Array  # (kappas, seeds, samples, d)
+    targets: Array  # (kappas, seeds, samples, d)
+    test_second: Array
+    test_cross: Array
+    test_square: Array  # mean of |y|^2, (kappas, seeds)
+
+
+def _moments(x: Array, y: Array) -> tuple[Array, Array]:
+    return transposed(x) @ x / x.shape[-2], transposed(y) @ x / x.shape[-2]
+
+
+def _sample(kappas: Array, sigma: float, seeds: tuple[int, ...], d: int, noise: float, sizes: tuple[int, int]) -> _Data:
+    teacher, covariance = problem(kappas[:, None], sigma, d, seeds)
+    values, vectors = np.linalg.eigh(covariance)
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]) @ transposed(vectors)
+    draws = np.stack([np.random.default_rng([seed, 1]).standard_normal((2, sum(sizes), d)) for seed in seeds], axis=1)
+    x = draws[0] @ root
+    y = x @ transposed(teacher) + noise * draws[1]
+    train, test = np.split(x, [sizes[0]], axis=-2), np.split(y, [sizes[0]], axis=-2)
+    second, cross = _moments(train[1], test[1])
+    square = (test[1] ** 2).sum(axis=-1).mean(axis=-1)
+    return _Data(teacher, covariance, train[0], test[0], second, cross, square)
+
+
+def _batches(seed: int, samples: int, batch: int, steps: int) -> Array:
+    """Indices of ``steps`` batches, drawn without replacement from one shuffled pass after another: (steps, batch)."""
+    rng = np.random.default_rng([seed, 2])
+    passes = -(-steps * batch // samples)
+    return np.concatenate([rng.permutation(samples) for _ in range(passes)])[: steps * batch].reshape(steps, batch)
+
+
+def _new_layer(init: str, last: Array, beta: Array, draw: Array) -> Array:
+    if init == "zero":
+        return np.zeros_like(last)
+    if init == "random":
+        return np.broadcast_to(draw, last.shape)
+    if init == "stacking":
+        return beta * last
+    d = last.shape[-1]
+    try:  # w (I + w)^-1, transposed for the solver
+        solved: Array = np.asarray(np.linalg.solve(np.eye(d) + transposed(last), transposed(last)), np.float64)
+    except np.linalg.LinAlgError:  # numpy refuses the whole batch for one exact zero pivot: go through it one by one
+        solved = np.stack([_solve_or_inf(w) for w in transposed(last).reshape(-1, d, d)]).reshape(last.shape)
+    return beta * transposed(solved)
+
+
+def _solve_or_inf(layer: Array) -> Array:
+    """Solves (I + w) u = w for one layer (d, d); infinite where it has exploded and there is no inverse any more."""
+    try:
+        return np.asarray(np.linalg.solve(np.eye(len(layer)) + layer, layer), np.float64)
+    except np.linalg.LinAlgError:
+        if frobenius(layer) > EXPLODED:  # I + w has lost the I to rounding: the run has diverged
+            return np.full(layer.shape, np.inf)
+        raise ArithmeticError(
+            "The Nesterov initialisation needs I + w of the last layer to be invertible, and it is singular: "
+            "use a smaller rate or another seed."
+        ) from None
+
+
+def train_all_layers(
+    kappas: Sequence[float] = (2, 10, 100, 1000),
+    sigma: float = 1.0,
+    *,
+    inits: Sequence[str] = INITS,
+    rate: str = "hessian",
+    factor: float = 1.0,
+    scale: float = 0.1,
+    seeds: Sequence[int] = range(20),
+    stages: int = 10,
+    steps: int = 2,
+    batch: int = 32,
+    samples: int = 1024,
+    test_samples: int = 1024,
+    d: int = 20,
+    noise: float = 0.1,
+    iterations: int = 10,
+) -> AllLayersRun:
+    """Stagewise training of deep residual linear networks with all layers trained, from four initialisations.
+
+    kappas: condition numbers of the covariance, each >= 1; sigma: the teacher is I + sigma S, >= 0
+    inits: any of "stacking", "nesterov", "random", "zero"; beta = (sqrt(kappa) - 1)/(sqrt(kappa) + 1)
+    rate: "hessian"  1/lambda_max of the training loss over all layers, at the start of each stage and for each run
+          "shared"   the smallest of these rates among ``inits`` on the same draws, so that all take the same
+          "depth"    1/(t sigma_max(Sigma)) in stage t
+          "printed"  1/sigma_max(Sigma), the smoothness of the loss in W alone
+    factor: multiplies the rate, > 0; scale: of the initialisation "random", >= 0
+    seeds: one problem, sample and order each, and the same for all inits and kappas
+    stages, steps: layers added, and SGD steps after each; batch: <= samples
+    samples, test_samples: sizes of the samples; d: dimension; noise: standard deviation of each entry of xi
+    iterations: of Lanczos for the rates "hessian" and "shared"
+
+    Returns ``AllLayersRun``. ValueError for arguments out of range.
+
+    Source: Section 4.2, Fig. 6. The paper gives neither its random scale nor its sigma for this figure.
+    """
+    conditions = _check.finite("kappas", kappas, minimum=1.0)
+    if conditions.ndim != 1 or conditions.size == 0:
+        raise _check.refuse("kappas", kappas, "a sequence of numbers, at least 1 each")
+    names = tuple(_check.choice("inits", name, INITS) for name in inits)
+    starts = tuple(_check.count("seeds", seed) for seed in seeds)
+    if not names or not starts:
+        raise ValueError("inits and seeds must not be empty.")
+    rule = _check.choice("rate", rate, RATES)
+    strength = _check.one("factor", _check.positive("factor", factor))
+    spread = _check.one("scale", _check.finite("scale", scale, minimum=0.0))
+    far = _check.one("sigma", _check.finite("sigma", sigma, minimum=0.0))
+    level = _check.one("noise", _check.finite("noise", noise, minimum=0.0))
+    total, each = _check.count("stages", stages, minimum=1), _check.count("steps", steps)
+    dim, size = _check.count("d", d, minimum=2), _check.count("samples", samples, minimum=1)
+    tests, take = _check.count("test_samples", test_samples, minimum=1), _check.count("batch", batch, minimum=1)
+    if take > size:
+        raise _check.refuse("batch", batch, f"at most samples = {size}")
+    lanczos = _check.count("iterations", iterations, minimum=1)
+
+    data = _sample(conditions, far, starts, dim, level, (size, tests))
+    whole = _moments(data.inputs, data.targets)
+    smoothness = np.linalg.eigvalsh(data.covariance)[..., -1]
+    beta = default_beta(conditions)[:, None, None, None]
+    order = np.stack([_batches(seed, size, take, total * each) for seed in starts], axis=1)  # (steps, seeds, batch)
+    draws = np.stack([np.random.default_rng([seed, 3]).standard_normal((total, dim, dim)) for seed in starts], axis=1)
+    draws *= spread / np.sqrt(dim)
+
+    runs = (len(names), conditions.size, len(starts))
+    layers = np.zeros((0, *runs, dim, dim))
+    alive = np.ones(runs, bool)
+    excess, test_loss, lrs = np.empty((total + 1, *runs)), np.empty((total + 1, *runs)), np.empty((total, *runs))
+    with np.errstate(all="ignore"):
+        for t in range(total + 1):
+            W = end_to_end(layers) if t else np.broadcast_to(np.eye(dim), (*runs, dim, dim))
+            off = W - data.teacher
+            excess[t] = 0.5 * _quadratic(off, data.covariance, off)
+            test_loss[t] = 0.5 * (_quadratic(W, data.test_second, W) + data.test_square)
+            test_loss[t] -= (W * data.test_cross).sum(axis=(-2, -1))
+            alive &= np.isfinite(excess[t]) & np.isfinite(test_loss[t])
+            excess[t][~alive] = test_loss[t][~alive] = np.inf
+            if t == total:
+                break
+            layers[:, ~alive] = 0.0
+            new = np.zeros((*runs, dim, dim))
+            if t:
+                for i, name in enumerate(names):
+                    new[i] = _new_layer(name, layers[-1, i], beta, draws[t])
+            layers = np.concatenate([layers, new[None]])
+            if rule in ("hessian", "shared"):
+                curvature = largest_curvature(layers, *whole, lanczos)
+                if rule == "shared":
+                    curvature = np.broadcast_to(curvature.max(axis=0), runs)
+            else:
+                curvature = np.broadcast_to(smoothness * (t + 1 if rule == "depth" else 1), runs)
+            lrs[t] = np.where(alive, strength / curvature, 0.0)
+            for picked in order[t * each : (t + 1) * each]:
+                index = picked[None, :, :, None]
+                moments = _moments(*(np.take_along_axis(a, index, axis=2) for a in (data.inputs, data.targets)))
+                layers = layers - lrs[t][..., None, None] * gradients(layers, *moments)
+    return AllLayersRun(excess, test_loss, lrs, names, conditions, starts, dim * level**2 / 2)
+
+
+def paired(run: AllLayersRun, one: str, other: str, stage: int = -1) -> Paired:
+    """Compare the excess losses of two initialisations over common draws, after ``stage`` stages (-1: the last).
+
+    Needs two seeds or more and runs that have not diverged by then: ValueError otherwise.
+    """
+    columns = [run.inits.index(_check.choice("init", name, run.inits)) for name in (one, other)]
+    first, second = run.excess[stage][columns]
+    if len(run.seeds) < 2:
+        raise _check.refuse("seeds", run.seeds, "two seeds or more, for a standard error")
+    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+        raise ValueError(f"Runs from {one!r} or {other!r} have diverged by stage {stage}: compare an earlier stage.")
+    ratio = np.log(first) - np.log(second)
+    error = ratio.std(axis=-1, ddof=1) / np.sqrt(ratio.shape[-1])
+    return Paired(ratio.mean(axis=-1), error, (first < second).mean(axis=-1))
+
+
+def geometric_band(run: AllLayersRun, init: str) -> Band:
+    """Geometric mean and band over the seeds of the excess losses of one initialisation; needs two seeds or more."""
+    losses = run.excess[:, run.inits.index(_check.choice("init", init, run.inits))]  # (stages + 1, kappas, seeds)
+    if len(run.seeds) < 2:
+        raise _check.refuse("seeds", run.seeds, "two seeds or more, for a standard error")
+    alive = np.asarray(np.isfinite(losses).all(axis=-1))
+    logs = np.log(np.where(alive[..., None], losses, 1.0))
+    mean, error = logs.mean(axis=-1), logs.std(axis=-1, ddof=1) / np.sqrt(logs.shape[-1])
+    with np.errstate(over="ignore"):
+        lines = (np.exp(mean), np.exp(mean - 2 * error), np.exp(mean + 2 * error))
+    return Band(*(np.where(alive, line, np.inf) for line in lines))

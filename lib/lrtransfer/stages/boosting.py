@@ -1,0 +1,294 @@
+"""Boosting on real data, each stage started at beta times the last: train and test curves over several splits.
+
+The ensemble is F_t = f_1 + .. + f_t. Stage t + 1 starts its function at beta_t f_t, sees the negative functional
+gradient there, r_i = -l'(V_t(x_i), y_i) with V_t = F_t + beta_t f_t, fits a weak learner h to r by least squares and
+sets
+
+    f_{t+1} = beta_t f_t + eta h,
+
+so that f_t is the last stage's sum of weak learners copied, shrunk and updated. beta = 0 is gradient boosting. If the
+learner is linear in what it is given, h = S r with S symmetric and positive semidefinite, then with F = S^(1/2) u this
+is Nesterov's method on u -> loss(S^(1/2) u), exactly. A regression tree is no such map: it returns r projected on its
+own partition, and momentum carries the part of r that it misses along. "corrected" remembers that part and hands it
+to a second tree of the stage, in three sequences with theta_t = 2/(t + 2):
+
+    V = (1 - theta_t) F_t + theta_t H_t         F_{t+1} = V + eta h(r)
+    c_t = r + (t + 1)/(t + 2) (c_{t-1} - h(c_{t-1}))    H_{t+1} = H_t + gamma eta/theta_t h(c_t)
+
+With h the identity and gamma = 1 these are "schedule". The guarantee behind them asks for a gamma that is small
+against the share of r a tree captures, and the price is speed; a larger one can diverge.
+
+Source: "Stacking as Accelerated Gradient Descent", Section 2 and Fig. 3; corrected residuals: Lu, Karimireddy,
+Ponomareva and Mirrokni, Accelerating Gradient Boosting Machines, arXiv 1903.08708.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lrtransfer import _check
+from lrtransfer.stages.convex import momenta, nesterov
+
+Array = NDArray[np.float64]
+METHODS = ("zero", "stacking", "schedule", "corrected")
+_MOMENTA = {"zero": "zero", "stacking": "stacking", "schedule": "schedule", "corrected": "schedule"}
+DATA = {"diabetes": "squared", "breast_cancer": "logistic", "digits": "logistic"}
+_NEEDS = "boosting needs scikit-learn, which carries the data and the trees: pip install scikit-learn"
+
+
+class Sample(NamedTuple):
+    """A data set: ``X`` (n, features), ``y`` (n,), real for the loss "squared" and -1 or +1 for "logistic"."""
+
+    X: Array
+    y: Array
+    loss: str
+
+
+@dataclass(frozen=True)
+class BoostingRun:
+    """Curves of boosting over stages 0 .. T; stage 0 is F = 0. Inf once a run has diverged.
+
+    ``train``, ``test``: mean loss on both parts, (T + 1, methods, splits) or (T + 1,) for a single run.
+    ``captured``: cos^2 of the angle between r and what the learner returns for it, (T, ...); 1 where the step is the
+    gradient's own, and 0 where r vanishes or the run has diverged.
+    """
+
+    train: Array
+    test: Array
+    captured: Array
+
+
+def load_sample(data: str) -> Sample:
+    """Real data that ship with scikit-learn.
+
+    "diabetes"       442 patients, 10 features, progression of the disease in deviations from its mean
+    "breast_cancer"  569 tumours, 30 features, malignant (-1) or benign (+1)
+    "digits"         1797 images of 64 pixels, odd (-1) or even (+1) digit
+
+    ValueError for other names, ImportError without scikit-learn.
+    """
+    name = _check.choice("data", data, tuple(DATA))
+    try:
+        from sklearn import datasets
+    except ImportError as error:
+        raise ImportError(_NEEDS) from error
+    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+    if name == "diabetes":
+        y = (y - y.mean()) / y.std()
+    else:
+        y = np.where((y % 2 == 0) if name == "digits" else y == 1, 1.0, -1.0)
+    return Sample(np.asarray(X, float), np.asarray(y, float), DATA[name])
+
+
+def mean_loss(F: Array, y: Array, loss: str) -> Array:
+    """(F - y)^2 / 2 or ln(1 + e^(-y F)), averaged over the last axis."""
+    each = (F - y) ** 2 / 2 if loss == "squared" else np.logaddexp(0.0, -y * F)
+    return each.mean(axis=-1)
+
+
+def pseudo_residual(F: Array, y: Array, loss: str) -> Array:
+    """Minus the derivative of the loss in F, example by example."""
+    return y - F if loss == "squared" else y * np.exp(-np.logaddexp(0.0, y * F))
+
+
+def kernel_smoother(X: ArrayLike, X_test: ArrayLike, ridge: float = 0.1) -> tuple[Array, Array]:
+    """Kernel ridge regression as a weak learner: S = K (K + ridge n I)^-1 on the sample, and its rows for test inputs.
+
+    K = exp(-|x - x'|^2 / (2 features)) on standardised features. X (n, features), X_test (m, features); ridge > 0.
+    Returns (n, n), symmetric with eigenvalues in [0, 1), and (m, n).
+    """
+    penalty = _check.one("ridge", _check.positive("ridge", ridge))
+    inputs, others = _check.finite("X", X), _check.finite("X_test", X_test)
+    spread = inputs.std(axis=0)
+    scale = np.where(spread > 0, spread, 1.0) * np.sqrt(inputs.shape[1])
+    a, b = ((z - inputs.mean(axis=0)) / scale for z in (inputs, others))
+
+    def kernel(z: Array) -> Array:
+        squares = (z**2).sum(axis=1)[:, None] + (a**2).sum(axis=1) - 2 * z @ a.T
+        return np.exp(-np.maximum(squares, 0.0) / 2)
+
+    values, vectors = np.linalg.eigh(kernel(a))
+    values = np.maximum(values, 0.0)
+    inverse = 1 / (values + penalty * len(a))
+    return (vectors * (values * inverse)) @ vectors.T, kernel(b) @ (vectors * inverse) @ vectors.T
+
+
+Learner = Callable[[Array], tuple[Array, Array]]  # r (n,) to the weak learner on sample (n,) and test (m,)
+
+
+def _trees(X: Array, X_test: Array, depth: int) -> Learner:
+    try:
+        from sklearn.tree import DecisionTreeRegressor
+    except ImportError as error:
+        raise ImportError(_NEEDS) from error
+    inputs, others = (np.ascontiguousarray(z, dtype=np.float32) for z in (X, X_test))  # what trees compute in
+
+    def fit(r: Array) -> tuple[Array, Array]:
+        tree = DecisionTreeRegressor(max_depth=depth, random_state=0).fit(inputs, r[:, None], check_input=False)
+        return tree.predict(inputs, check_input=False), tree.predict(others, check_input=False)
+
+    return fit
+
+
+def _cosine_squared(a: Array, b: Array) -> float:
+    size = float(a @ a) * float(b @ b)
+    return min(float(a @ b) ** 2 / size, 1.0) if size > 0 else 0.0
+
+
+def boost(
+    method: str,
+    X: ArrayLike,
+    y: ArrayLike,
+    X_test: ArrayLike,
+    y_test: ArrayLike,
+    stages: int,
+    *,
+    loss: str = "squared",
+    learner: str = "tree",
+    lr: float = 0.1,
+    beta: float = 0.9,
+    depth: int = 2,
+    ridge: float = 0.1,
+    gamma: float = 0.1,
+) -> BoostingRun:
+    """One ensemble: curves (stages + 1,) on the sample X (n, features), y (n,) and on the test part.
+
+    method: "zero" gradient boosting; "stacking" beta_t = beta; "schedule" beta_t = (t - 1)/(t + 2); "corrected" the
+        same with corrected residuals, two weak learners a stage
+    loss: "squared", or "logistic" for y of -1 and +1; learner: "tree" of ``depth`` levels, or "kernel" with ``ridge``
+    lr: eta, > 0; gamma: of "corrected", 0 < gamma <= 1
+
+    ValueError for arguments out of range; ImportError for "tree" without scikit-learn.
+    """
+    name = _check.choice("method", method, METHODS)
+    total, kind = _check.count("stages", stages), _check.choice("loss", loss, ("squared", "logistic"))
+    inputs, targets = _pair("X", X, "y", y, kind)
+    others, truth = _pair("X_test", X_test, "y_test", y_test, kind)
+    if others.shape[1] != inputs.shape[1]:
+        raise ValueError(f"X_test has {others.shape[1]} features and X has {inputs.shape[1]}: they must agree.")
+    rate = _check.one("lr", _check.positive("lr", lr))
+    damping = _check.one("gamma", _check.positive("gamma", gamma))
+    if damping > 1:
+        raise _check.refuse("gamma", gamma, "above 0 and at most 1")
+    if _check.choice("learner", learner, ("tree", "kernel")) == "tree":
+        fit = _trees(inputs, others, _check.count("depth", depth, minimum=1))
+    else:
+        smoother, rows = kernel_smoother(inputs, others, ridge)
+        fit = lambda r: (smoother @ r, rows @ r)  # noqa: E731
+    return _boost(name, fit, targets, truth, kind, rate, damping, momenta(_MOMENTA[name], total, beta))
+
+
+def _boost(
+    name: str, fit: Learner, y: Array, y_test: Array, loss: str, lr: float, gamma: float, betas: Array
+) -> BoostingRun:
+    # one vector holds a function on the sample and on the test inputs
+    n, total = y.size, betas.size
+    F, f, H = (np.zeros(n + y_test.size) for _ in range(3))
+    missed = np.zeros(n)
+    train, test, captured = np.full(total + 1, np.inf), np.full(total + 1, np.inf), np.zeros(total)
+    with np.errstate(all="ignore"):
+        for t in range(total + 1):
+            losses = mean_loss(F[:n], y, loss), mean_loss(F[n:], y_test, loss)
+            if not np.isfinite([*losses, np.abs(F).max() ** 2]).all() or np.abs(F).max() > 1e30:
+                break  # trees compute in single precision and refuse what does not fit
+            train[t], test[t] = losses
+            if t == total:
+                break
+            theta = 2 / (t + 2)
+            V = (1 - theta) * F + theta * H if name == "corrected" else F + betas[t] * f
+            r = pseudo_residual(V[:n], y, loss)
+            h = np.concatenate(fit(r))
+            captured[t] = _cosine_squared(r, h[:n])
+            F, f = V + lr * h, V + lr * h - F
+            if name == "corrected":
+                c = r + (t + 1) / (t + 2) * missed
+                h = np.concatenate(fit(c))
+                missed = c - h[:n]
+                H = H + gamma * lr / theta * h
+    return BoostingRun(train, test, captured)
+
+
+def _pair(name: str, X: ArrayLike, target: str, y: ArrayLike, loss: str) -> tuple[Array, Array]:
+    inputs, targets = _check.finite(name, X), _check.finite(target, y)
+    if inputs.ndim != 2 or targets.shape != inputs.shape[:1] or inputs.size == 0:
+        raise ValueError(
+            f"{name} of shape {inputs.shape} and {target} of shape {targets.shape} are not allowed: they must be "
+            "(n, features) and (n,)."
+        )
+    if loss == "logistic" and not (np.abs(targets) == 1).all():
+        raise _check.refuse(target, float(targets[np.abs(targets) != 1][0]), "-1 or +1 for the logistic loss")
+    return inputs, targets
+
+
+def boosting_curves(
+    data: str | Sample = "diabetes",
+    *,
+    methods: Sequence[str] = METHODS,
+    stages: int = 60,
+    splits: Sequence[int] = range(6),
+    test_share: float = 0.3,
+    learner: str = "tree",
+    lr: float = 0.1,
+    beta: float = 0.9,
+    depth: int = 2,
+    ridge: float = 0.1,
+    gamma: float = 0.1,
+) -> BoostingRun:
+    """``boost`` for several methods on several random splits of a data set: curves (stages + 1, methods, splits).
+
+    data: a name of ``load_sample`` or a ``Sample``; splits: seeds, each one division into training and test part,
+        the same for all methods; test_share: of the examples, between 0 and 1. The others as in ``boost``.
+    """
+    sample = load_sample(data) if isinstance(data, str) else data
+    share = _check.one("test_share", _check.positive("test_share", test_share))
+    held_out = round(share * len(sample.y))
+    if not 0 < held_out < len(sample.y):
+        raise _check.refuse("test_share", test_share, "a share that leaves examples on both sides")
+    if not len(methods) or not len(splits):
+        raise ValueError("methods and splits must not be empty.")
+    runs = []
+    for seed in splits:
+        order = np.random.default_rng(_check.count("splits", seed)).permutation(len(sample.y))
+        test, train = order[:held_out], order[held_out:]
+        parts = sample.X[train], sample.y[train], sample.X[test], sample.y[test]
+        run = partial(boost, loss=sample.loss, learner=learner, lr=lr, beta=beta, depth=depth, ridge=ridge, gamma=gamma)
+        runs.append([run(method, *parts, stages) for method in methods])
+    curves = (
+        np.moveaxis(np.array([[getattr(r, name) for r in row] for row in runs]), (1, 0), (-2, -1))
+        for name in ("train", "test", "captured")
+    )
+    return BoostingRun(*curves)
+
+
+def smoothed_nesterov(
+    method: str,
+    smoother: ArrayLike,
+    y: ArrayLike,
+    stages: int,
+    *,
+    loss: str = "squared",
+    lr: float = 0.1,
+    beta: float = 0.9,
+) -> Array:
+    """Training losses of Nesterov's method on u -> loss(S^(1/2) u) from u = 0: (stages + 1,).
+
+    What ``boost`` with the learner "kernel" must reproduce; computed without any ensemble. smoother: S (n, n),
+    symmetric, positive semidefinite; y (n,); method "zero", "stacking" or "schedule".
+    """
+    values, vectors = np.linalg.eigh(_check.finite("smoother", smoother))
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    targets = _check.finite("y", y)
+    kind = _check.choice("loss", loss, ("squared", "logistic"))
+    iterates = nesterov(
+        lambda u: -root @ pseudo_residual(root @ u, targets, kind),
+        np.zeros(targets.size),
+        lr=lr,
+        betas=momenta(method, stages, beta),
+    )
+    return mean_loss(iterates @ root, targets, kind)

@@ -1,0 +1,277 @@
+"""Stagewise training in function space: what the start of a stage makes of the functional step.
+
+Predictors are known by their values on a sample, F of shape (m, d) for m points; the inner product is that of
+L2(D), <F, G> = mean_i F_i . G_i, and the gradient is the one this inner product gives: its row i is the gradient of
+sample i's loss. A stage that begins at F0 and is stopped early ends (Assumption 2.1) at
+
+    F_{t+1} = argmin_F l(F0) + <grad l(F0), F - F0> + (lam/2) |F - F0|^2 = F0 - grad l(F0) / lam,
+
+and the start F0 is
+
+                additive                                 residual
+    zero        F_t                                      F_t
+    random      F_t + f                                  F_t + f o F_t
+    stacking    F_t + beta (F_t - F_{t-1})               F_t + beta f_t o F_t
+    nesterov    F_t + beta (F_t - F_{t-1})               the same: beta f_t o F_{t-1} is beta (F_t - F_{t-1})
+
+In the residual column f_t is known at the points F_{t-1}(x_i) and asked for at F_t(x_i): a class of functions
+must supply the values between (``linear_extension``, ``smooth_extension``). The paper's Eq. 3 leaves this open.
+
+Source: "Stacking as accelerated gradient descent", Sec. 2, Eqs. 1-4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lrtransfer import _check
+from lrtransfer.stages._course import Floats
+
+INITS = ("zero", "random", "stacking", "nesterov")
+Function = Callable[[Floats], Floats]
+Extension = Callable[[Floats, Floats], Function]
+Draw = Callable[[np.random.Generator, Floats], Floats]
+
+
+@dataclass(frozen=True)
+class SampleLoss:
+    """A loss of predictions F (..., m, d): ``value(F)`` of shape (...), ``gradient(F)`` of F's shape, in L2(D).
+
+    smoothness, convexity   L and mu of the loss as a functional on L2(D)
+    """
+
+    value: Callable[[Floats], Floats]
+    gradient: Callable[[Floats], Floats]
+    smoothness: float
+    convexity: float
+
+
+def squared_loss(targets: ArrayLike, metric: ArrayLike | None = None) -> SampleLoss:
+    """mean_i (1/2) (F_i - y_i)' H (F_i - y_i), with targets y (m, d) and H symmetric positive definite (d, d).
+
+    H is the identity by default, where one step with lam = 1 reaches the targets; another H has condition number
+    L/mu, the ratio of its extreme eigenvalues.
+    """
+    y = _rows("targets", targets)
+    h = np.eye(y.shape[1]) if metric is None else _check.finite("metric", metric)
+    if h.shape != (y.shape[1],) * 2 or not np.allclose(h, h.T, rtol=1e-12, atol=0):
+        raise ValueError(f"metric of shape {h.shape} is not allowed: metric must be ({y.shape[1]},) * 2 and symmetric.")
+    eigenvalues = np.linalg.eigvalsh(h)
+    if eigenvalues[0] <= 0:
+        raise _check.refuse("metric", float(eigenvalues[0]), "positive definite (this is its smallest eigenvalue)")
+    return SampleLoss(
+        lambda f: 0.5 * np.einsum("...ij,...ij->...", (f - y) @ h, f - y) / y.shape[0],
+        lambda f: (f - y) @ h,
+        float(eigenvalues[-1]),
+        float(eigenvalues[0]),
+    )
+
+
+def logistic_loss(labels: ArrayLike, ridge: float = 0.0) -> SampleLoss:
+    """mean_i log(1 + exp(-y_i F_i)) + (ridge/2) F_i^2, with labels y = -1 or 1, (m,), and predictions (m, 1)."""
+    y = _check.finite("labels", labels)
+    if y.ndim != 1 or not np.isin(y, (-1.0, 1.0)).all():
+        raise ValueError(f"labels of shape {y.shape} are not allowed: labels must be (m,), each -1 or 1.")
+    extra = _check.one("ridge", _check.finite("ridge", ridge, minimum=0.0))
+    column = y[:, None]
+    return SampleLoss(
+        lambda f: (np.logaddexp(0.0, -column * f) + extra / 2 * f * f).mean(axis=(-2, -1)),
+        lambda f: -column * np.exp(-np.logaddexp(0.0, column * f)) + extra * f,
+        0.25 + extra,
+        extra,
+    )
+
+
+@dataclass(frozen=True)
+class FunctionalRun:
+    """Stagewise training for T stages on m points.
+
+    predictions  F_t at t = 0 .. T, (T + 1, m, d)
+    starts       F0 of stages 1 .. T, (T, m, d)
+    losses       l(F_t), (T + 1,)
+    drift        |f_t o F_t - f_t o F_{t-1}| / |f_t o F_{t-1}| at the beginning of each stage, (T,): how far residual
+                 stacking is from Nesterov; 0 for everything else and where f_t = 0
+    """
+
+    predictions: Floats
+    starts: Floats
+    losses: Floats
+    drift: Floats
+
+
+def train(
+    loss: SampleLoss,
+    start: ArrayLike,
+    stages: int,
+    *,
+    init: str = "zero",
+    composition: str = "additive",
+    lam: float | None = None,
+    beta: float = 1.0,
+    inputs: ArrayLike | None = None,
+    extend: Extension | None = None,
+    draw: Draw | None = None,
+    seed: int = 0,
+) -> FunctionalRun:
+    """Train stage by stage under Assumption 2.1.
+
+    loss         ``squared_loss``, ``logistic_loss`` or any ``SampleLoss``
+    start        F_0 on the sample, (m, d); f_0 = 0, so that the first stage of stacking is a plain step
+    stages       T
+    init         "zero", "random", "stacking" or "nesterov"
+    composition  "additive" or "residual"
+    lam          regularisation: the step is 1/lam; the loss's smoothness by default
+    beta         in [0, 1], the share of f_t that stacking copies
+    inputs       x, (m, p): where additive random functions are drawn; ``start`` by default
+    extend       how f_t is known off its points in residual stacking; ``linear_extension`` by default
+    draw         the random f, ``linear_draw(0.1)`` by default
+    seed         of ``draw``
+
+    Returns a ``FunctionalRun``. Raises ValueError for bad arguments. Source: Eqs. 1-4.
+    """
+    first, stages = _rows("start", start), _check.count("stages", stages)
+    _check.choice("init", init, INITS)
+    _check.choice("composition", composition, ("additive", "residual"))
+    step = 1 / _check.one("lam", _check.positive("lam", loss.smoothness if lam is None else lam))
+    share = _check.one("beta", _check.finite("beta", beta, minimum=0.0))
+    if share > 1:
+        raise _check.refuse("beta", beta, "in [0, 1]")
+    x = first if inputs is None else _rows("inputs", inputs)
+    if x.shape[0] != first.shape[0]:
+        raise ValueError(f"inputs of shape {x.shape} and start of shape {first.shape} do not match: one row a point.")
+    extend, draw = extend or linear_extension, draw or linear_draw(0.1, first.shape[1])
+    generator = np.random.default_rng(_check.count("seed", seed))
+    predictions, starts, drift = [first], [], []
+    before = first
+    for _ in range(stages):
+        now = predictions[-1]
+        change, off = now - before, 0.0
+        if init == "random":
+            begin = now + draw(generator, x if composition == "additive" else now)
+        elif init == "stacking" and composition == "residual" and change.any():
+            copied = extend(before, change)(now)
+            begin = now + share * copied
+            off = float(np.linalg.norm(copied - change) / np.linalg.norm(change))
+        else:
+            begin = now + (0.0 if init == "zero" else share) * change
+        starts.append(begin)
+        drift.append(off)
+        before = now
+        predictions.append(begin - step * loss.gradient(begin))
+    path = np.stack(predictions)
+    return FunctionalRun(path, np.array(starts).reshape(stages, *first.shape), loss.value(path), np.array(drift))
+
+
+def bent_problem(sigma: float, *, m: int = 60, convexity: float = 0.01, seed: int = 4) -> tuple[SampleLoss, Floats]:
+    """A nonlinear target at distance sigma from the identity, on m points of the square [-1, 1]^2: (loss, points).
+
+        y = x + sigma (sin 2 x_2, x_2 cos 2 x_1),    loss of Eq. 22's form with metric diag(1, convexity)
+
+    ``train(*bent_problem(sigma), stages, composition="residual", ..)`` begins at the identity. points (m, 2).
+    """
+    far = _check.one("sigma", _check.finite("sigma", sigma, minimum=0.0))
+    small = _check.one("convexity", _check.positive("convexity", convexity))
+    generator = np.random.default_rng(_check.count("seed", seed))
+    points = generator.uniform(-1, 1, (_check.count("m", m, minimum=1), 2))
+    bend = np.stack([np.sin(2 * points[:, 1]), np.cos(2 * points[:, 0]) * points[:, 1]], axis=1)
+    return squared_loss(points + far * bend, metric=np.diag([1.0, small])), points
+
+
+def linear_extension(points: Floats, values: Floats) -> Function:
+    """The linear map that fits values (m, d) at points (m, p) best: exact where they are linear and the points span."""
+    weights = np.linalg.lstsq(points, values, rcond=None)[0]
+    return lambda at: at @ weights
+
+
+def smooth_extension(points: Floats, values: Floats) -> Function:
+    """The thin-plate spline through values at distinct points: exact there, smooth between."""
+    from scipy.interpolate import RBFInterpolator
+
+    return RBFInterpolator(points, values)
+
+
+def linear_draw(scale: float, outputs: int) -> Draw:
+    """Random layers f(x) = N x with N Gaussian of mean 0, its entries of variance scale^2 / outputs."""
+    size = _check.one("scale", _check.finite("scale", scale, minimum=0.0)) / np.sqrt(outputs)
+    return lambda generator, points: points @ (size * generator.standard_normal((points.shape[-1], outputs)))
+
+
+def white_draw(scale: float, outputs: int) -> Draw:
+    """Random functions whose values at distinct points are independent Gaussians of standard deviation ``scale``."""
+    size = _check.one("scale", _check.finite("scale", scale, minimum=0.0))
+    return lambda generator, points: size * generator.standard_normal((points.shape[0], outputs))
+
+
+def random_steps(loss: SampleLoss, predictor: ArrayLike, noise: ArrayLike, lam: float) -> Floats:
+    """Where stages that begin at F + g end, for each g: F + g - grad l(F + g)/lam; noise g (n, m, d), F (m, d)."""
+    begin = _rows("predictor", predictor) + _check.finite("noise", noise)
+    return begin - loss.gradient(begin) / _check.one("lam", _check.positive("lam", lam))
+
+
+def smoothed(loss: SampleLoss, predictor: ArrayLike, scale: ArrayLike, nodes: int = 60) -> tuple[Floats, Floats]:
+    """Value and gradient at F (m, 1) of the smoothed loss E l(F + g), g_i Gaussian of mean 0 and deviation ``scale``_i.
+
+    By Gauss-Hermite quadrature, exact for polynomials of degree below 2 ``nodes``: the loss is a mean over points, and
+    the values at one point only need g at that point, so that g may be correlated between points in any way.
+
+    scale  not negative, one number or one a point, (m, 1)
+    """
+    f = _rows("predictor", predictor)
+    if f.shape[1] != 1:
+        raise ValueError(f"predictor of shape {f.shape} is not allowed: predictor must be (m, 1).")
+    size = _check.finite("scale", scale, minimum=0.0)
+    if size.shape not in ((), f.shape):
+        raise ValueError(f"scale of shape {size.shape} is not allowed: scale must be one number or {f.shape}.")
+    x, w = np.polynomial.hermite_e.hermegauss(_check.count("nodes", nodes, minimum=1))
+    at = f + size * x[:, None, None]
+    w = w / w.sum()
+    return np.asarray(w @ loss.value(at)), np.tensordot(w, loss.gradient(at), 1)
+
+
+def minimise_stage(loss: SampleLoss, begin: ArrayLike, lam: float, *, linearised: bool = True) -> Floats:
+    """The minimiser of Assumption 2.1 by an actual minimisation (L-BFGS, started at 0).
+
+    begin       F0, (m, d)
+    lam         regularisation
+    linearised  minimise l(F0) + <grad l(F0), F - F0> + (lam/2)|F - F0|^2; otherwise l(F) + (lam/2)|F - F0|^2, which
+                the assumption simplifies
+
+    Returns F, (m, d).
+    """
+    from scipy.optimize import minimize
+
+    f0 = _rows("begin", begin)
+    pull = _check.one("lam", _check.positive("lam", lam))
+    slope = loss.gradient(f0)
+
+    def objective(flat: Floats) -> tuple[float, Floats]:
+        f = flat.reshape(f0.shape)
+        away = f - f0
+        if linearised:
+            value, gradient = float((slope * away).sum()), slope
+        else:
+            value, gradient = float(loss.value(f)) * f0.shape[0], loss.gradient(f)
+        return value + pull / 2 * float((away * away).sum()), (gradient + pull * away).ravel()  # m times L2(D)'s
+
+    options = {"ftol": 0.0, "gtol": 1e-12, "maxiter": 2000, "maxfun": 10000}
+    return minimize(objective, np.zeros(f0.size), jac=True, method="L-BFGS-B", options=options).x.reshape(f0.shape)
+
+
+def early_stopped(loss: SampleLoss, begin: ArrayLike, lr: float, steps: int) -> Floats:
+    """What the assumption stands for: F after ``steps`` functional gradient steps of length ``lr`` from F0, (m, d)."""
+    f = _rows("begin", begin)
+    rate = _check.one("lr", _check.positive("lr", lr))
+    for _ in range(_check.count("steps", steps)):
+        f = f - rate * loss.gradient(f)
+    return f
+
+
+def _rows(name: str, value: ArrayLike) -> Floats:
+    array = _check.finite(name, value)
+    if array.ndim != 2 or not array.size:
+        raise ValueError(f"{name} of shape {array.shape} is not allowed: {name} must be (m, d), one row a point.")
+    return array

@@ -1,0 +1,88 @@
+"""The Stages chapter's slider figure, by the engine. Twin of book/_static/models/stages.js: a test compares them.
+
+A small case, so that the page computes it while the slider moves: d = 4, Sigma diagonal with eigenvalues from 1/kappa
+to 1 in geometric progression, and the teacher I + sigma S with one fixed S of norm 1 that does not commute with Sigma.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lrtransfer.pictures import Curve, Model, Panel, Picture, Slider, fixed
+from lrtransfer.stages._course import Floats
+from lrtransfer.stages.linear import run
+from lrtransfer.stages.robust import LIMIT
+from lrtransfer.stages.theory import proof_alpha
+
+STAGES = 60
+SPREAD = (1.0, 0.6, 0.3, 0.1)  # eigenvalues of S
+BASIS = ((0.5, 0.5, 0.5, 0.5), (0.5, -0.5, 0.5, -0.5), (0.5, 0.5, -0.5, -0.5), (0.5, -0.5, -0.5, 0.5))
+
+
+def small_problem(kappa: float, sigma: float) -> tuple[Floats, Floats]:
+    """Teacher and covariance of the figure, (4, 4) each."""
+    basis = np.array(BASIS)
+    spectrum = kappa ** (np.arange(4) / 3 - 1)
+    return np.eye(4) + sigma * (basis * np.array(SPREAD)) @ basis.T, np.diag(spectrum)
+
+
+def excess_picture(kappa: float, sigma: float, beta: float) -> Picture:
+    """Excess loss of the three methods (left) and the size of stacking's error in Nesterov's step (right).
+
+    kappa  condition number of Sigma; sigma  distance of the teacher from the identity; beta  momentum
+    """
+    teacher, covariance = small_problem(kappa, sigma)
+    runs = {m: run(m, teacher, covariance, STAGES, beta=beta) for m in ("stacking", "nesterov", "gd")}
+    falls = {m: r.excess / r.excess[0] for m, r in runs.items()}
+    stages = np.arange(STAGES + 1.0)
+    ratios = runs["stacking"].ratios[1:]
+    span = [1.0, float(STAGES)]
+    names = {"stacking": "stacking", "nesterov": "Nesterov", "gd": "plain descent"}
+    left = Panel(
+        title="Excess loss over its start",
+        xlabel="stage t",
+        ylabel="excess loss / at stage 0",
+        xlim=(0.0, float(STAGES)),
+        ylim=(1e-12, 1e6),
+        curves=tuple(Curve(names[m], stages.tolist(), fall.tolist()) for m, fall in falls.items()),
+        ylog=True,
+    )
+    right = Panel(
+        title="What stacking adds to Nesterov",
+        xlabel="stage t",
+        ylabel="size of Δ / size of the step",
+        xlim=(0.0, float(STAGES)),
+        ylim=(1e-8, 1e2),
+        curves=(
+            Curve("stacking", stages[1:].tolist(), ratios.tolist()),
+            Curve("0.72 / √κ", span, [LIMIT / kappa**0.5] * 2),
+            Curve("the proof's α", span, [float(proof_alpha(kappa))] * 2),
+        ),
+        ylog=True,
+    )
+    return Picture((left, right), _summary(falls, kappa, beta))
+
+
+def _summary(falls: dict[str, Floats], kappa: float, beta: float) -> str:
+    ends = {m: fixed(float(np.log10(fall[-1])), 2) for m, fall in falls.items()}
+    theorem = (kappa**0.5 - 1) / (kappa**0.5 + 1)
+    peak = int(falls["stacking"].argmax())
+    rise = ""
+    if peak:
+        rise = f" Stacking first rises to 10^{fixed(float(np.log10(falls['stacking'][peak])), 2)} at stage {peak}."
+    return (
+        f"β = {fixed(beta, 2)} (the theorem's is {fixed(theorem, 3)}). After {STAGES} stages the loss is its start "
+        f"times 10^{ends['stacking']} with stacking, 10^{ends['nesterov']} with Nesterov, 10^{ends['gd']} with plain "
+        f"descent.{rise}"
+    )
+
+
+EXCESS = Model(
+    name="stages.excess",
+    sliders=(
+        Slider("kappa", "condition number, κ", (2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0), start=5),
+        Slider("sigma", "distance from I, σ", (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0), start=2),
+        Slider("beta", "momentum, β", (0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.82, 0.85, 0.9, 0.94), start=8),
+    ),
+    picture=excess_picture,
+)

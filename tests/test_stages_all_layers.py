@@ -1,0 +1,273 @@
+"""All layers trained: derivatives against automatic ones, batched runs against plain loops, what the figure shows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lrtransfer.stages.all_layers import (
+    INITS,
+    RATES,
+    _batches,
+    _new_layer,
+    _sample,
+    geometric_band,
+    paired,
+    train_all_layers,
+)
+from lrtransfer.stages.curvature import end_to_end, gradients, hessian_product, largest_curvature
+from lrtransfer.stages.linear import default_beta
+
+torch = pytest.importorskip("torch")
+SMALL = {"d": 4, "samples": 64, "test_samples": 50, "stages": 4, "batch": 16}
+
+
+def draw(t, d, seed, batch=()):
+    rng = np.random.default_rng(seed)
+    layers = 0.4 * rng.standard_normal((t, *batch, d, d))
+    x, y = rng.standard_normal((2, *batch, 30, d))
+    return layers, x.swapaxes(-1, -2) @ x / 30, y.swapaxes(-1, -2) @ x / 30
+
+
+def torch_loss(layers, second, cross):
+    """(1/2) E |W x - y|^2 up to a constant, W in the order of the definition."""
+    W = torch.eye(second.shape[0], dtype=torch.float64)
+    for layer in layers:
+        W = (torch.eye(second.shape[0], dtype=torch.float64) + layer) @ W
+    return 0.5 * torch.trace(W @ second @ W.T) - torch.trace(W @ cross.T)
+
+
+def dense_hessian(layers, second, cross):
+    tensors = [torch.from_numpy(a) for a in (layers, second, cross)]
+    full = torch.autograd.functional.hessian(lambda w: torch_loss(w, *tensors[1:]), tensors[0])
+    return full.numpy().reshape(layers.size, layers.size)
+
+
+@pytest.mark.parametrize("t", [1, 2, 5])
+def test_gradients_against_autograd(t):
+    layers, second, cross = draw(t, 3, t)
+    tensors = [torch.from_numpy(a) for a in (layers, second, cross)]
+    tensors[0].requires_grad_(True)
+    torch_loss(*tensors).backward()
+    np.testing.assert_allclose(gradients(layers, second, cross), tensors[0].grad.numpy(), rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("t", [1, 2, 4])
+def test_hessian_against_autograd(t):
+    layers, second, cross = draw(t, 3, 10 + t)
+    dense = dense_hessian(layers, second, cross)
+    direction = np.random.default_rng(t).standard_normal(layers.shape)
+    product = hessian_product(layers, direction, second, cross)
+    np.testing.assert_allclose(product.ravel(), dense @ direction.ravel(), rtol=1e-10, atol=1e-11)
+    top = np.linalg.eigvalsh(dense)[-1]
+    assert largest_curvature(layers, second, cross, layers.size) == pytest.approx(top, rel=1e-9)
+    partial = [float(largest_curvature(layers, second, cross, n)) for n in (2, 4, 8)]
+    assert partial == sorted(partial) and partial[-1] <= top * (1 + 1e-9)  # Ritz values grow towards the eigenvalue
+
+
+def test_ten_lanczos_steps_are_enough_for_a_rate():
+    """At d = 20 along a run: measured within 8 per cent; the stability limit is twice the rate."""
+    args = {"kappas": (2, 1000), "seeds": range(2), "stages": 6}
+    short, long = (train_all_layers(**args, iterations=n).lrs for n in (10, 40))
+    np.testing.assert_allclose(short[:2], long[:2], rtol=0.15)  # later stages follow other weights
+
+
+def test_derivatives_broadcast_over_runs():
+    layers, second, cross = draw(3, 3, 4, batch=(2, 5))
+    direction = np.random.default_rng(1).standard_normal(layers.shape)
+    grad, product = gradients(layers, second, cross), hessian_product(layers, direction, second, cross)
+    top = largest_curvature(layers, second, cross, 27)
+    one = np.s_[:, 1, 3]
+    np.testing.assert_allclose(grad[one], gradients(layers[one], second[1, 3], cross[1, 3]), rtol=1e-12, atol=1e-13)
+    alone = hessian_product(layers[one], direction[one], second[1, 3], cross[1, 3])
+    np.testing.assert_allclose(product[one], alone, rtol=1e-11, atol=1e-12)
+    expected = np.linalg.eigvalsh(dense_hessian(layers[one], second[1, 3], cross[1, 3]))[-1]
+    assert top[1, 3] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("t", [1, 3, 7])
+def test_smoothness_grows_with_depth(t):
+    """Zero layers and W* = I: t sigma_max, though the gradient vanishes."""
+    second = np.diag([0.1, 0.5, 2.0])
+    found = largest_curvature(np.zeros((t, 3, 3)), second, second, 12)
+    assert found == pytest.approx(2.0 * t, rel=1e-10)
+
+
+def test_what_the_initialisations_do():
+    rng = np.random.default_rng(3)
+    last, below, noise = 0.3 * rng.standard_normal((3, 5, 5))
+    beta, eye = 0.7, np.eye(5)
+    now = (eye + last) @ below
+    moved = {name: (eye + _new_layer(name, last, beta, noise)) @ now - now for name in INITS}
+    np.testing.assert_allclose(moved["nesterov"], beta * (now - below), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(moved["stacking"], beta * last @ now, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(moved["random"], noise @ now, rtol=1e-12, atol=1e-13)
+    assert (moved["zero"] == 0).all()
+    with pytest.raises(ArithmeticError, match="singular"):
+        _new_layer("nesterov", -np.eye(3), beta, np.zeros((3, 3)))
+
+
+@pytest.mark.parametrize("init", INITS)
+@pytest.mark.parametrize("rate", ["hessian", "depth"])
+def test_one_run_by_autograd(init, rate):
+    """The same draws through a plain loop with automatic derivatives and a dense Hessian."""
+    kappa, seed, steps, scale = 10.0, 5, 2, 0.3
+    run = train_all_layers([3.0, kappa], 0.5, rate=rate, seeds=[1, seed], scale=scale, iterations=64, **SMALL)
+    data = _sample(np.array([kappa]), 0.5, (seed,), 4, 0.1, (64, 50))
+    x, y = torch.from_numpy(data.inputs[0, 0]), torch.from_numpy(data.targets[0, 0])
+    draws = np.random.default_rng([seed, 3]).standard_normal((4, 4, 4)) * scale / 2
+    order = _batches(seed, 64, 16, 4 * steps)
+    beta = float(default_beta(kappa))
+    eye = torch.eye(4, dtype=torch.float64)
+    layers = torch.zeros((0, 4, 4), dtype=torch.float64)
+    whole = (x.T @ x / 64).numpy(), (y.T @ x / 64).numpy()
+    for t in range(4):
+        new = torch.zeros(4, 4, dtype=torch.float64)
+        if t and init == "random":
+            new = torch.from_numpy(draws[t])
+        elif t and init != "zero":
+            new = beta * layers[-1] @ (torch.linalg.inv(eye + layers[-1]) if init == "nesterov" else eye)
+        layers = torch.cat([layers, new[None]]).detach()
+        lr = 1 / (t + 1)
+        if rate == "hessian":
+            lr = 1 / np.linalg.eigvalsh(dense_hessian(layers.numpy(), *whole))[-1]
+        assert run.lrs[t, INITS.index(init), 1, 1] == pytest.approx(lr, rel=1e-8)
+        for picked in order[2 * t : 2 * t + 2]:
+            layers.requires_grad_(True)
+            (grad,) = torch.autograd.grad(
+                torch_loss(layers, x[picked].T @ x[picked] / 16, y[picked].T @ x[picked] / 16), layers
+            )
+            layers = (layers - lr * grad).detach()
+        W = end_to_end(layers.numpy())
+        off = W - data.teacher[0, 0]
+        expected = 0.5 * np.trace(off @ data.covariance[0, 0] @ off.T)
+        assert run.excess[t + 1, INITS.index(init), 1, 1] == pytest.approx(expected, rel=1e-7)
+
+
+def test_test_loss_is_the_mean_over_the_test_sample():
+    run = train_all_layers([5.0], seeds=[2], inits=["zero"], **{**SMALL, "test_samples": 40_000})
+    # what is left is the noise of 40 000 test points: standard deviation of |xi|^2/2 over its root
+    error = 0.1**2 * np.sqrt(4 / 2) / np.sqrt(40_000)
+    assert run.noise_floor == pytest.approx(4 * 0.01 / 2)
+    assert (
+        abs(run.test_loss[-1, 0, 0, 0] - run.noise_floor - run.excess[-1, 0, 0, 0])
+        < 4 * error + 0.05 * run.excess[-1, 0, 0, 0]
+    )
+    data = _sample(np.array([5.0]), 1.0, (2,), 4, 0.1, (64, 50))
+    run = train_all_layers([5.0], seeds=[2], inits=["zero"], **SMALL)
+    identity = 0.5 * (data.test_square - 2 * np.trace(data.test_cross[0, 0]) + np.trace(data.test_second[0, 0]))
+    assert run.test_loss[0, 0, 0, 0] == pytest.approx(identity[0, 0], rel=1e-12)
+
+
+def test_runs_do_not_depend_on_company():
+    """Pairing: a run alone equals the run among others, so that equal seeds share every draw."""
+    many = train_all_layers([2.0, 50.0], seeds=[3, 7, 8], **SMALL)
+    alone = train_all_layers([50.0], seeds=[8], inits=["nesterov"], **SMALL)
+    np.testing.assert_allclose(alone.excess[:, 0, 0, 0], many.excess[:, 1, 1, 2], rtol=1e-9)
+    assert (many.excess[:2] == many.excess[:2, :1]).all()  # the first layer is common
+    silent = train_all_layers([2.0, 50.0], seeds=[3, 7, 8], scale=0.0, **SMALL)
+    np.testing.assert_array_equal(silent.excess[:, INITS.index("random")], silent.excess[:, INITS.index("zero")])
+    shared = train_all_layers([2.0, 50.0], seeds=[3, 7, 8], rate="shared", **SMALL)
+    assert (shared.lrs == shared.lrs[:, :1]).all()
+
+
+def test_batches_pass_through_the_sample():
+    order = _batches(4, 20, 5, 8)
+    assert order.shape == (8, 5)
+    assert (np.sort(order[:4].ravel()) == np.arange(20)).all() and (np.sort(order[4:].ravel()) == np.arange(20)).all()
+
+
+def test_printed_rate_diverges_and_says_inf():
+    run = train_all_layers((2, 1000), rate="printed", seeds=range(3))
+    assert np.isinf(run.excess[-1]).all() and np.isinf(run.test_loss[-1]).all()
+    assert np.isfinite(run.excess[:2]).all() and not np.isnan(run.excess).any()
+    np.testing.assert_allclose(run.lrs[0], 1.0, rtol=1e-12)
+    assert (run.lrs[-1] == 0).all()
+    with pytest.raises(ValueError, match="diverged by stage"):
+        paired(run, "stacking", "zero")
+
+
+def test_a_layer_that_exploded_and_lost_its_inverse_is_a_diverged_run():
+    """Stages of 1e100 and more, d = 6: I + w has an exact zero pivot in some run, which is inf and not an error."""
+    run = train_all_layers(rate="printed", seeds=range(3), stages=10, d=6, samples=128, test_samples=128)
+    assert np.isinf(run.excess[-1]).all() and not np.isnan(run.excess).any() and not np.isnan(run.lrs).any()
+    assert (np.isinf(run.excess[:-1]) <= np.isinf(run.excess[1:])).all()  # what has diverged stays so
+    # one bad layer does not touch its neighbours, and only an exploded one may lack an inverse
+    rng = np.random.default_rng(0)
+    fine, exploded = 0.3 * rng.standard_normal((2, 3, 3)), np.full((3, 3), 1e30)
+    new = _new_layer("nesterov", np.stack([fine[0], exploded, fine[1]]), 0.5, np.zeros((3, 3)))
+    assert np.isinf(new[1]).all()
+    for got, w in zip(new[[0, 2]], fine, strict=True):
+        np.testing.assert_allclose(got, 0.5 * w @ np.linalg.inv(np.eye(3) + w), rtol=1e-12, atol=1e-14)
+    with pytest.raises(ArithmeticError, match="singular"):
+        _new_layer("nesterov", np.stack([fine[0], -np.eye(3)]), 0.5, np.zeros((3, 3)))
+
+
+def test_geometric_band_by_hand():
+    run = train_all_layers([4.0, 9.0], seeds=range(5), **SMALL)
+    seen = geometric_band(run, "random")
+    logs = np.log(run.excess[3, INITS.index("random"), 1])
+    middle, width = logs.mean(), 2 * logs.std(ddof=1) / np.sqrt(5)
+    assert [float(line[3, 1]) for line in seen] == pytest.approx(np.exp([middle, middle - width, middle + width]))
+    gone = geometric_band(train_all_layers((2, 1000), rate="printed", seeds=range(3)), "zero")
+    assert all(np.isinf(line[-1]).all() and np.isfinite(line[0]).all() for line in gone)
+    with pytest.raises(ValueError, match="two seeds"):
+        geometric_band(train_all_layers([4.0], seeds=[1], **SMALL), "zero")
+    with pytest.raises(ValueError, match="init"):
+        geometric_band(run, "ones")
+
+
+def test_stacking_beats_a_random_layer_but_not_a_zero_one():
+    """Fig. 6 with the stable rate. Measured with 20 seeds, ln of the ratio of excess losses, kappa 100 and 1000:
+    stacking/random -0.79 and -0.22, nesterov/random -1.03 and -0.66, nesterov/zero 0.00 and +0.22 (all +- 0.06)."""
+    run = train_all_layers((10, 1000), seeds=range(8))
+    for init in ("stacking", "nesterov"):
+        against = paired(run, init, "random")
+        assert against.log_ratio[0] < -4 * against.standard_error[0]
+    assert paired(run, "nesterov", "random").wins[1] == 1
+    for init in ("stacking", "nesterov"):
+        against = paired(run, init, "zero")
+        assert against.log_ratio[1] > 3 * against.standard_error[1]
+
+
+def test_without_gradient_noise_momentum_pays():
+    """Whole sample and no label noise, kappa = 10: measured, zero ends three times higher after ten stages."""
+    run = train_all_layers((10,), seeds=range(4), noise=0.0, batch=1024, rate="shared")
+    for init in ("stacking", "nesterov"):
+        against = paired(run, init, "zero")
+        assert against.log_ratio[0] < -4 * against.standard_error[0]
+
+
+def test_paired_by_hand():
+    run = train_all_layers([4.0], seeds=range(5), **SMALL)
+    found = paired(run, "random", "zero", stage=3)
+    ratio = np.log(run.excess[3, 2, 0] / run.excess[3, 3, 0])
+    assert found.log_ratio[0] == pytest.approx(ratio.mean())
+    assert found.standard_error[0] == pytest.approx(ratio.std(ddof=1) / np.sqrt(5))
+    assert found.wins[0] == (ratio < 0).mean()
+    with pytest.raises(ValueError, match="two seeds"):
+        paired(train_all_layers([4.0], seeds=[1], **SMALL), "random", "zero")
+    with pytest.raises(ValueError, match="init"):
+        paired(run, "random", "ones")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"kappas": [0.5]}, {"kappas": []}, {"kappas": 3.0}, {"sigma": -1.0}, {"inits": ["ones"]}, {"inits": []},
+        {"rate": "best"},
+        {"factor": 0.0}, {"scale": -0.1}, {"seeds": []}, {"seeds": [0.5]}, {"stages": 0}, {"steps": -1},
+        {"batch": 0}, {"batch": 65},
+        {"samples": 0}, {"test_samples": 0}, {"d": 1}, {"noise": -0.1}, {"iterations": 0},
+    ],
+)  # fmt: skip
+def test_refusals_name_the_argument(bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        train_all_layers(**{"kappas": [2.0], "seeds": [0], **SMALL, **bad})
+
+
+def test_every_rate_gives_numbers():
+    for rate in RATES:
+        run = train_all_layers([2.0, 30.0], seeds=[0], rate=rate, steps=1, **SMALL)
+        assert run.excess.shape == (5, 4, 2, 1) and run.lrs.shape == (4, 4, 2, 1)
+        assert not np.isnan(run.excess).any() and (run.lrs >= 0).all()
