@@ -24,6 +24,8 @@ from lrtransfer.residual.lazy import LazyProfile, lazy_outputs, linear_ntk, relu
 from lrtransfer.residual.linear_limit import LinearLimit, best_theory_lr, linear_kernels, linear_limit
 from lrtransfer.residual.nonlinear_limit import NonlinearLimit, nonlinear_limit
 from lrtransfer.residual.parametrisation import PARAMETRISATIONS, LayerScale, Scales, layer_scale, layer_scales, table1
+from lrtransfer.residual.recorded import optima_by
+from lrtransfer.residual.recorded import read as read_recorded
 from lrtransfer.residual.runner import run as run_sweep
 from lrtransfer.residual.settings import (
     KINDS,
@@ -87,7 +89,9 @@ __all__ = [
     "linear_limit",
     "linear_ntk",
     "nonlinear_limit",
+    "optima_by",
     "rate_sweep",
+    "read_recorded",
     "read_sweep",
     "relu_ntk",
     "relu_profile",
