@@ -16,6 +16,9 @@ def test_what_passes():
     np.testing.assert_array_equal(_check.number("w", [-math.inf, 0.0]), [-math.inf, 0.0])
     np.testing.assert_array_equal(_check.integer("depth", [1, 2.0]), [1.0, 2.0])
     assert _check.count("steps", np.int64(3)) == 3 and _check.choice("arch", "a", ("a", "b")) == "a"
+    for large in (2**53 + 1, np.int64(2**53 + 1), np.array(2**53 + 1), np.uint64(2**64 - 1), 2**70 + 1):
+        assert _check.count("seed", large) == int(large)  # a float would round them
+    assert _check.count("seed", 7, maximum=7) == 7
     one = _check.one("r", np.array(2.5))
     assert one == 2.5 and type(one) is float
 
@@ -43,6 +46,15 @@ def test_common_shape():
         (lambda: _check.number("w", math.nan), "w = nan is not allowed: w must be a number, not NaN."),
         (lambda: _check.integer("depth", 1.5), "depth = 1.5 is not allowed: depth must be a whole number, at least 1."),
         (lambda: _check.count("steps", [1]), "steps = [1] is not allowed: steps must be one whole number, at least 0."),
+        (
+            lambda: _check.count("seed", 2**63, maximum=2**63 - 1),
+            f"seed = {2**63} is not allowed",
+        ),
+        (lambda: _check.count("d", 1, minimum=2), "d = 1 is not allowed: d must be a whole number, at least 2."),
+        (lambda: _check.count("d", True), "d = True is not allowed: d must be a whole number, at least 0."),
+        (lambda: _check.function("f", 3, "a function"), "f = 3 is not allowed: f must be a function."),
+        (lambda: _check.methods("s", "a", ("get",), "a store"), "s = 'a' is not allowed: s must be a store."),
+        (lambda: _check.methods("s", dict, ("get",), "a store"), "s = <class 'dict'> is not allowed"),
         (lambda: _check.choice("arch", "c", ("a", "b")), "arch = 'c' is not allowed: arch must be one of 'a', 'b'."),
         (lambda: _check.one("r", np.ones(3)), "r of shape (3,) is not allowed: r must be one number."),
         (lambda: _check.one("r", np.ones(1)), "r of shape (1,) is not allowed: r must be one number."),

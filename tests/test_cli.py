@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import pytest
 
 from lrtransfer import cli, depth
+from lrtransfer.residual.store import Store
 
 TRANSFER = [
     "transfer",
@@ -94,3 +96,41 @@ def test_a_closed_pipe_is_no_error():
 def test_it_is_installed_as_a_command():
     run = subprocess.run([sys.executable, "-m", "lrtransfer.cli", *TRANSFER], capture_output=True, text=True)
     assert run.returncode == 0 and run.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        PermissionError(errno.EACCES, "Permission denied", "a.sqlite"),
+        FileExistsError(errno.EEXIST, "File exists", "a.sqlite"),
+        IsADirectoryError(errno.EISDIR, "Is a directory", "a.sqlite"),
+        OSError(errno.ENOSPC, "No space left on device", "a.sqlite"),
+    ],
+)
+def test_an_error_of_the_system_is_a_sentence_that_names_the_file(error, monkeypatch, capsys):
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(cli, "_claims", fail)
+    assert cli.main(["claims"]) == 2
+    assert capsys.readouterr().err == f"lrtransfer: 'a.sqlite' cannot be used: {error.strerror}\n"
+
+
+def test_an_interrupt_is_status_130_without_a_traceback(monkeypatch, capsys):
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_claims", interrupt)
+    assert cli.main(["claims"]) == 130
+    assert capsys.readouterr().err == "lrtransfer: stopped\n"
+
+
+def test_exporting_into_a_folder_or_below_a_file_is_a_sentence(tmp_path, capsys):
+    store = tmp_path / "a.sqlite"
+    with Store(store):
+        pass
+    (tmp_path / "folder.csv").mkdir()
+    assert cli.main(["export", str(store), str(tmp_path / "folder.csv")]) == 2
+    assert "folder.csv' is a folder" in capsys.readouterr().err
+    assert cli.main(["export", str(store), str(store / "a.csv")]) == 2
+    assert "a.sqlite' cannot be used" in capsys.readouterr().err

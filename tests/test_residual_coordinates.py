@@ -186,6 +186,8 @@ def test_rate_sweep_of_your_own_model():
         ({"sizes": (8,)}, r"sizes = \[8\] .*two or more"),
         ({"sizes": (8, 4)}, r"sizes = \[8, 4\] .*increasing"),
         ({"sizes": (8, 0.5)}, "sizes = 0.5"),
+        ({"sizes": 8}, "sizes = 8 .*a list of two or more"),
+        ({"settings": None}, "settings = None .*ResidualMLP"),
         ({"lr": 0.0}, "lr = 0.0"),
         ({"lr": math.inf}, "lr = inf"),
         ({"steps": 0}, "steps = 0"),
@@ -195,7 +197,59 @@ def test_rate_sweep_of_your_own_model():
 )
 def test_bad_checks_are_refused_by_name(changes, words):
     with pytest.raises(ValueError, match=words):
-        coordinate_check(MLP, **{"sizes": (8, 16), **changes})
+        coordinate_check(**{"settings": MLP, "sizes": (8, 16), **changes})
+
+
+def toy_optimiser(model):
+    return torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"build": 3}, "build = 3 .*torch.nn.Module"),
+        ({"build": Toy(4)}, "build = 'a Toy' .*a function"),
+        ({"build": lambda size: None}, r"build\(size\) = None .*torch.nn.Module"),
+        ({"loss": "mse"}, "loss = 'mse' .*scalar tensor"),
+        ({"loss": lambda model, batch: 0.5}, r"loss\(model, batch\) = 0.5 .*a scalar tensor"),
+        ({"loss": lambda model, batch: model(batch[0])}, r"loss\(model, batch\) = .*\(32, 1\).*a scalar tensor"),
+        ({"loss": lambda model, batch: toy_loss(model, batch).detach()}, r"loss\(model, batch\) = .*with a gradient"),
+        ({"optimiser": toy_optimiser(Toy(4))}, "(?s)optimiser = SGD.*a function of a model"),
+        ({"optimiser": lambda model: None}, r"optimiser\(model\) = None .*torch.optim.SGD"),
+        ({"watch": ["out"]}, r"watch = \['out'\] .*None or a function"),
+        ({"watch": lambda model: ["out"]}, r"watch\(model\) = \['out'\] .*a mapping"),
+        ({"start": 1}, "start = 1 .*None or a function"),
+        ({"sizes": 8}, "sizes = 8 .*a list of two or more"),
+    ],
+)
+def test_bad_functions_are_refused_by_name(changes, words):
+    given = {"build": Toy, "sizes": (4, 8), "batch": toy_batch(), "loss": toy_loss, "optimiser": toy_optimiser}
+    with pytest.raises(ValueError, match=words):
+        coordinate_check_model(**{**given, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"build": Toy(4)}, "build = 'a Toy' .*a function"),
+        ({"build": lambda: None}, r"build\(\) = None .*torch.nn.Module"),
+        ({"train": 0.5}, "train = 0.5 .*a function"),
+        ({"train": lambda model, lr: None}, r"train\(model, lr\) = None .*a loss"),
+        ({"train": lambda model, lr: -1.0}, r"train\(model, lr\) = -1.0 .*not negative"),
+        ({"train": lambda model, lr: torch.ones(2)}, r"train\(model, lr\) = tensor.*one number"),
+    ],
+)
+def test_bad_rate_sweeps_are_refused_by_name(changes, words):
+    with pytest.raises(ValueError, match=words):
+        rate_sweep(**{"build": lambda: Toy(4), "train": lambda model, lr: 1.0, "lrs": [0.1], **changes})
+
+
+def test_a_warm_up_is_cut_to_the_updates_of_the_check():
+    # The first update of a warm-up over ten has a tenth of the rate.
+    warm = ResidualMLP(depth=2, schedule="warmup", warmup_steps=10)
+    slow = coordinate_check(warm, (8, 16), lr=1.0, steps=1, seeds=[0])
+    fast = coordinate_check(ResidualMLP(depth=2), (8, 16), lr=0.1, steps=1, seeds=[0])
+    np.testing.assert_allclose(slow.changes, fast.changes, rtol=1e-5)  # float32, the rate in two roundings
 
 
 def test_models_without_a_common_layer_are_refused():

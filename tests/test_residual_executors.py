@@ -7,13 +7,15 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from lrtransfer.residual import driver, pools
+from lrtransfer.residual import driver, pools, runner
 from lrtransfer.residual.runner import run
 from lrtransfer.residual.sweep import Curve, Sweep
 from test_residual_runner import LONG, PROCESSES, SWEEP, assert_same, checkpoints, wait_for
@@ -101,7 +103,7 @@ def test_a_dask_cluster_survives_the_death_of_a_worker(path):
     with (
         dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
         ) as cluster,
     ):
         address, results = cluster.scheduler_address, []
@@ -121,6 +123,52 @@ def test_a_dask_cluster_survives_the_death_of_a_worker(path):
 def test_an_address_where_nobody_answers_is_refused(path, monkeypatch):
     pytest.importorskip("distributed")
     monkeypatch.setattr(pools, "_PATIENCE", 0.3)
-    for address in ("tcp://127.0.0.1:9", "no address"):
+    for address in ("tcp://127.0.0.1:9", "tcp://no.such.host.invalid:8786"):
         with pytest.raises(ValueError, match=f"workers = '{address}' is not allowed"):
             run(SWEEP, path, workers=address)
+
+
+class Lost:
+    """An executor whose scheduler goes away: all that it was handed is cancelled, as dask does."""
+
+    def submit(self, *_: Any) -> cf.Future[Any]:
+        future: cf.Future[Any] = cf.Future()
+        future.cancel()
+        future.set_running_or_notify_cancel()
+        return future
+
+
+class Closed(Lost):
+    """It went away before anything was handed out."""
+
+    _client = SimpleNamespace(status="closed", nthreads=dict)
+
+    def submit(self, *_: Any) -> cf.Future[Any]:
+        raise RuntimeError("cannot schedule new futures")
+
+
+@pytest.mark.parametrize("executor", [Lost(), Closed()])
+def test_a_scheduler_that_goes_away_is_named(executor, path, monkeypatch):
+    monkeypatch.setattr(runner, "dask_executor", lambda _: nullcontext(executor))
+    with pytest.raises(driver.RunError) as error:
+        run(SWEEP, path, workers="tcp://host:8786", device="cpu")
+    assert str(error.value) == "the scheduler at tcp://host:8786 is gone; start it and run the same command again"
+    monkeypatch.undo()
+    assert_same(run(SWEEP, path, device="cpu"), SWEEP)  # its claims were given back
+
+
+def test_an_error_of_a_run_is_not_taken_for_a_lost_scheduler(path, monkeypatch):
+    monkeypatch.setattr(runner, "dask_executor", lambda _: nullcontext(Doomed()))
+    with pytest.raises(driver.RunError, match="workers died"):
+        run(SWEEP, path, workers="tcp://host:8786", device="cpu")
+
+
+def test_addresses():
+    for address in (
+        "tcp://127.0.0.1:8786",
+        "tls://host-1.net:1",
+        "tcp://[::1]:8786",
+        "ws://a:80",
+        "inproc://1.2.3.4/5/6",
+    ):
+        pools.check_address(address)

@@ -14,7 +14,7 @@ from lrtransfer.residual import leases
 from lrtransfer.residual.keys import run_key
 from lrtransfer.residual.leases import Lease
 from lrtransfer.residual.settings import ResidualMLP
-from lrtransfer.residual.store import Store
+from lrtransfer.residual.store import Store, StoreError
 
 MLP = ResidualMLP(width=16, depth=3, steps=2)
 
@@ -34,7 +34,7 @@ def test_two_processes_do_not_claim_the_same_run(path):
         other, busy = second.claim(KEYS, "cpu")
         assert other is not None and other.keys == (KEYS[3],) and busy == set(KEYS[:3])
         assert other.checkpoint != flight.checkpoint
-        a.put(MLP, 0.1, 0, [1.0], seconds=1.0, device="cpu")  # a finished run is claimed by nobody
+        a.put(MLP, 0.1, 0, [1.0] * 3, seconds=1.0, device="cpu")  # a finished run is claimed by nobody
         first.release()
         other, busy = second.claim(KEYS, "cpu")
         assert other is not None and set(other.keys) == set(KEYS[1:]) and not busy
@@ -60,7 +60,7 @@ def test_checkpoints_that_nobody_wants_are_removed(path):
                 (store.checkpoints / name).write_bytes(b"x")
         left = sorted(file.name for file in store.checkpoints.iterdir())
         assert left == [flight.checkpoint.name, f"{flight.checkpoint.name}.123.part"]  # still wanted: not stored
-        store.put(MLP, 0.1, 0, [1.0], seconds=1.0, device="cpu")
+        store.put(MLP, 0.1, 0, [1.0] * 3, seconds=1.0, device="cpu")
         with Lease(store):
             pass
         assert not store.checkpoints.exists()
@@ -92,3 +92,49 @@ def test_on_another_machine_only_the_heartbeat_tells_and_it_beats(path, monkeypa
             time.sleep(0.6)
             flight, busy = here.claim(KEYS, "cpu")
             assert flight is not None and flight.keys == tuple(KEYS)
+
+
+def test_a_failure_to_give_back_claims_does_not_hide_what_went_wrong(path, monkeypatch):
+    def full(*_: object) -> None:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(Lease, "release", full)
+    with Store(path) as store:
+        with pytest.raises(ZeroDivisionError), Lease(store):
+            raise ZeroDivisionError
+        with pytest.raises(StoreError, match="disk is full"), Lease(store):
+            pass
+
+
+def test_claims_that_cannot_be_written_are_a_sentence(path):
+    with Store(path) as store:
+        lease = Lease(store)
+        store._db.execute("PRAGMA query_only = 1")  # as on a drive that has become read-only
+        for write in (lambda: lease.claim(KEYS, "cpu"), lease.release):
+            with pytest.raises(StoreError, match=r"store\.sqlite' cannot be used: attempt to write a readonly"):
+                write()
+
+
+def test_a_store_that_is_moved_away_is_noticed_and_not_made_anew(path):
+    with Store(path) as store, Lease(store, lease=0.2) as lease:
+        path.rename(path.with_name("elsewhere"))
+        lease._heart.join(10)
+        assert not lease._heart.is_alive() and not path.exists()
+        with pytest.raises(StoreError, match=r"store\.sqlite' cannot be used: unable to open"):
+            lease.claim(KEYS, "cpu")
+
+
+def test_a_heart_beats_on_when_the_store_is_busy(path):
+    with Store(path) as store, Store(path) as other, Lease(store, lease=0.2) as lease:
+        lease.claim(KEYS, "cpu")
+        with other.transaction():
+            time.sleep(0.4)  # several beats find the store locked
+        assert lease._heart.is_alive() and lease._failure is None
+
+
+def test_a_folder_among_the_checkpoints_is_left_alone(path):
+    with Store(path) as store:
+        (store.checkpoints / "mine").mkdir(parents=True)
+        with Lease(store):
+            pass
+        assert (store.checkpoints / "mine").is_dir()

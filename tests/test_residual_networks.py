@@ -21,11 +21,14 @@ from lrtransfer.residual import (
     evaluation_steps,
     final_losses,
     from_dict,
+    group_size,
     layer_scale,
     schedule_factors,
     table1,
     train_sweep,
 )
+from lrtransfer.residual import data as data_module
+from lrtransfer.residual.data import DATASETS, KNOWN, load
 from lrtransfer.residual.modules import Norm, Scaled, build, draws, initialise, scaled_parameters
 
 SHAPE = (8, 8, 3)  # height, width, channels
@@ -82,6 +85,21 @@ def test_settings_survive_a_file(s):
         ({"kind": "vit", "norm": "layer"}, "norm = 'layer' .*True or False"),
         ({"kind": "vit", "patch": 0}, "patch = 0"),
         ({"kind": "vit", "mlp_ratio": 1.5}, "mlp_ratio = 1.5"),
+        ({"kind": "mlp", "activations": "relu"}, "activations is no field .* are width, .*checkpoint_every"),
+        ({"kind": "vit", "schedule": "warmup", "warmup_steps": 41}, "warmup_steps = 41 .*at most the 40 steps"),
+        (
+            {"kind": "mlp", "schedule": "warmup_cosine", "warmup_steps": 9, "steps": 8},
+            "warmup_steps = 9 .*at most the 8 steps",
+        ),
+        ({"kind": "vit", "patch": 3}, "patch = 3 .*divisor of the 8 x 8 pixels of 'digits'"),
+        ({"kind": "vit", "patch": 5, "data": "cifar10"}, "patch = 5 .*divisor of the 32 x 32 pixels of 'cifar10'"),
+        ({"kind": "conv", "batch": 50001, "data": "cifar10"}, "batch = 50001 .*50000 training images of 'cifar10'"),
+        (
+            {"kind": "mlp", "eval_points": 10001, "eval_split": "test", "data": "tiny-imagenet"},
+            "eval_points = 10001 .*10000 test images of 'tiny-imagenet'",
+        ),
+        (None, "fields = None .*a mapping"),
+        ([("kind", "mlp")], "fields = .*a mapping"),
     ],
 )
 def test_bad_fields_are_refused_by_name(fields, words):
@@ -89,12 +107,44 @@ def test_bad_fields_are_refused_by_name(fields, words):
         from_dict(fields)
 
 
+@pytest.mark.parametrize("value", [3, None, ResidualMLP, {"kind": "mlp"}])
+def test_what_is_no_settings_object_is_refused(value):
+    for call in (as_dict, lambda s: final_losses(s, [0.1], [0]), lambda s: group_size(s, torch.device("cpu"))):
+        with pytest.raises(ValueError, match=r"settings = .*ResidualMLP, ConvNet, ResNet, VisionTransformer"):
+            call(value)
+
+
+def test_a_default_warm_up_is_cut_by_few_steps_and_unknown_sizes_pass():
+    assert VisionTransformer(steps=2).warmup_steps == 5
+    assert ResidualMLP(data="imagenet", batch=10**6, eval_points=10**7).batch == 10**6  # the folder decides
+
+
+@pytest.mark.parametrize("name", ["digits", "mnist", "mnist14", "patches", "patches8"])
+def test_what_is_known_of_the_bundled_sets_is_so(name):
+    data = load(name)
+    assert KNOWN[name] == (data.shape, len(data.train_y), len(data.test_y))
+    assert set(KNOWN) == set(DATASETS)
+
+
+def test_the_size_of_a_group_reads_no_data(monkeypatch):
+    monkeypatch.setattr(data_module, "_LOADERS", {})  # reading would be a KeyError
+    data_module._load.cache_clear()
+    budget = 12 * 2**20 // 4  # floats
+    images = {"depth": 1, "width": 1, "batch": 8, "data": "tiny-imagenet"}
+    for s, positions in (
+        (ConvNet(**images), 32 * 32),
+        (ResNet(stem_stride=1, **images), 64 * 64),
+        (VisionTransformer(patch=8, heads=1, **images), 8 * 8),
+    ):
+        assert group_size(s, torch.device("cpu")) == budget // (8 * positions)
+
+
 def test_the_shared_settings_are_no_network():
     with pytest.raises(TypeError, match="ResidualMLP"):
         NetworkSettings()
     assert set(KINDS) == {"mlp", "conv", "resnet", "vit"}
-    with pytest.raises(ValueError, match="patch = 3"):
-        build(VisionTransformer(patch=3), SHAPE, 5)
+    with pytest.raises(ValueError, match="patch = 7"):
+        build(VisionTransformer(patch=7, data="mnist"), SHAPE, 5)
 
 
 @given(st.integers(0, 40), st.integers(0, 50))
@@ -114,14 +164,14 @@ def test_fewer_evaluations_are_the_same_runs():
     np.testing.assert_array_equal(final_losses(s, [0.3], [0], device="cpu"), every[-1])
 
 
-@given(st.integers(1, 60), st.integers(1, 60))
+@given(st.integers(1, 60), st.data())
 @settings(deadline=None)  # torch's first optimiser of a process imports a thousand modules
-def test_schedules_by_torchs_own(steps, warmup):
+def test_schedules_by_torchs_own(steps, data):
+    warmup = data.draw(st.integers(1, steps))
     s = ResidualMLP(steps=steps, schedule="warmup_cosine", warmup_steps=warmup)
     factors = schedule_factors(s)
     assert factors.shape == (steps,) and (factors > 0).all() and factors.max() <= 1
-    start = min(warmup, steps)
-    np.testing.assert_allclose(factors[:start], np.arange(1, start + 1) / warmup, rtol=1e-15)
+    np.testing.assert_allclose(factors[:warmup], np.arange(1, warmup + 1) / warmup, rtol=1e-15)
     np.testing.assert_array_equal(schedule_factors(replace(s, schedule="warmup"))[warmup:], 1)
     if steps > warmup:
         parameter = torch.nn.Parameter(torch.zeros(1))
@@ -138,9 +188,9 @@ def test_schedules_by_torchs_own(steps, warmup):
 
 def test_a_schedule_is_a_rate_for_every_step():
     # A warm-up over all of ten steps trains like no schedule with each step's rate: one step tells it already.
-    s = ResidualMLP(width=8, depth=2, steps=1, batch=16, eval_points=30, schedule="warmup", warmup_steps=10)
+    s = ResidualMLP(width=8, depth=2, steps=10, batch=16, eval_points=30, schedule="warmup", warmup_steps=10)
     plain = replace(s, schedule="constant", warmup_steps=0)
-    warm, cold = (train_sweep(x, [lr], [0], device="cpu") for x, lr in ((s, 1.0), (plain, 0.1)))
+    warm, cold = (train_sweep(x, [lr], [0], device="cpu")[:2] for x, lr in ((s, 1.0), (plain, 0.1)))
     np.testing.assert_allclose(warm, cold, rtol=1e-6)  # the rate 0.1 in two roundings
 
 

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from lrtransfer import cli
-from lrtransfer.residual import driver, training
+from lrtransfer.residual import driver, runner, training
 from lrtransfer.residual.runner import run
 from lrtransfer.residual.settings import ResidualMLP
 from lrtransfer.residual.store import Store
@@ -118,13 +119,50 @@ def test_a_run_that_fails_is_named_and_the_others_are_kept(path, monkeypatch):
         ({"executor": cf.ThreadPoolExecutor(1), "workers": "tcp://a"}, "exclude each other"),
         ({"in_flight": 0}, "in_flight = 0"),
         ({"lease": 0}, "lease = 0"),
+        ({"store": 3}, "store = 3"),
+        ({"store": None}, "store = None"),
+        *[
+            ({"workers": a}, "workers = .*scheme and port")
+            for a in ("tcp://a", "a:8786", "", "tcp://:1", "tcp://a:b", 3)
+        ],
     ],
 )
 def test_arguments_are_refused_by_name(arguments, message, path):
     with pytest.raises(ValueError, match=message):
-        run(SWEEP, path, **arguments)
+        run(SWEEP, **{"store": path, **arguments})
     with pytest.raises(ValueError, match="sweep = 3"):
         run(3, path)  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+def test_what_needs_cuda_is_refused_before_anything_is_trained(path):
+    for fields in ({"compile": True}, {"precision": "bf16"}):
+        with pytest.raises(ValueError, match=f"{next(iter(fields))} = .* on device 'cpu'"):
+            run(replace(SWEEP, **fields), path, device="cpu")
+
+
+def test_compile_reaches_the_training(path, monkeypatch):
+    seen: list[bool] = []
+
+    def watch(settings: Any, lrs: Any, seeds: Any, *, compile: bool, **_: Any) -> Any:
+        seen.append(compile)
+        return np.ones((settings.steps + 1, len(lrs)))
+
+    monkeypatch.setattr(training, "train_runs", watch)
+    monkeypatch.setattr(runner, "_check_cuda", lambda *_: None)
+    run(replace(SWEEP, compile=True), path, device="cpu")
+    assert seen and all(seen)
+    run(replace(SWEEP, seeds=(2,)), path, device="cpu")
+    assert not seen[-1]
+
+
+def test_the_folder_may_change_while_a_store_is_open(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other").mkdir()
+    with Store("a.sqlite") as store:
+        monkeypatch.chdir(tmp_path / "other")
+        run(SWEEP, store, device="cpu", lease=0.05)  # the heart beats too
+    assert list((tmp_path / "other").iterdir()) == []
 
 
 # Stopping and starting again. LONG has 15 checkpoints: a kill after the first comes in the middle.

@@ -1,5 +1,6 @@
 """Stacked runs against one at a time, against torch's optimisers, and against the hand-written gradients."""
 
+import errno
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -196,5 +197,44 @@ def test_what_needs_cuda_is_refused_without_it(options, words):
 def test_lrs_and_seeds_are_pairs():
     with pytest.raises(ValueError, match="lrs of length 2 and seeds of length 1"):
         train_runs(NETWORKS["conv"], [0.1, 0.2], [0], device="cpu")
-    with pytest.raises(ValueError, match=r"patch = 3 .*divisor of the 8 x 8"):
-        train_runs(VisionTransformer(patch=3), [0.1], [0], device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"progress": 3}, "progress = 3 .*None or a function"),
+        ({"checkpoint": 3}, "checkpoint = 3 .*path of a file"),
+        ({"seeds": [2**63]}, f"seeds = {2**63} .*at most {2**63 - 1}"),
+        ({"settings": None}, "settings = None .*ConvNet"),
+    ],
+)
+def test_bad_runs_are_refused_by_name(options, words):
+    with pytest.raises(ValueError, match=words):
+        train_runs(**{"settings": NETWORKS["conv"], "lrs": [0.1], "seeds": [0], "device": "cpu", **options})
+
+
+def test_settings_are_checked_against_the_images_that_are_there(monkeypatch):
+    from lrtransfer.residual import training
+
+    monkeypatch.setattr(training, "load", lambda name: load("digits"))  # as if a folder held other images
+    for s, words in (
+        (VisionTransformer(patch=7, data="mnist"), r"patch = 7 .*divisor of the 8 x 8"),
+        (ResidualMLP(batch=1198, data="imagenet"), "batch = 1198 .*1197 training images"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            train_runs(s, [0.1], [0], device="cpu")
+
+
+def test_a_checkpoint_that_cannot_be_written_leaves_nothing_behind(tmp_path, monkeypatch):
+    s, file = NETWORKS["mlp momentum"], tmp_path / "checkpoint"
+    train_runs(s, [0.1], [0], device="cpu", checkpoint=file)
+    before = file.read_bytes()
+
+    def full(saved, out):
+        out.write(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(torch, "save", full)
+    with pytest.raises(OSError, match="No space left"):
+        train_runs(s, [0.1], [0], device="cpu", checkpoint=file)
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"] and file.read_bytes() == before

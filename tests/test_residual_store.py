@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import math
 import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import ClassVar
 
 import numpy as np
@@ -19,8 +23,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lrtransfer.residual import rows
 from lrtransfer.residual.export import export
 from lrtransfer.residual.keys import run_key
+from lrtransfer.residual.rows import run_row
 from lrtransfer.residual.settings import ResidualMLP, ResNet, VisionTransformer
 from lrtransfer.residual.store import VERSION, Store, StoreError
 
@@ -56,15 +62,17 @@ def test_a_curve_comes_back_to_the_last_bit_and_after_reopening(path):
 @settings(max_examples=20, deadline=None)
 @given(curve=st.lists(st.floats(allow_nan=False), min_size=1, max_size=5), lr=st.floats(1e-300, 1e300))
 def test_any_curve_of_numbers_is_kept(curve, lr):
-    with Store(":memory:") as store:
-        put(store, lr, curve=curve)
-        np.testing.assert_array_equal(store.get(MLP, lr, 0), curve)
+    network = replace(MLP, steps=len(curve) - 1)
+    with TemporaryDirectory() as folder, Store(Path(folder) / "a.sqlite") as store:
+        put(store, lr, curve=curve, network=network)
+        np.testing.assert_array_equal(store.get(network, lr, 0), curve)
+        assert len(list(store.rows())) == 1  # and its checksum and key are right
 
 
 def test_the_first_result_of_a_run_stays(path):
     with Store(path) as store:
         put(store, 0.1)
-        put(store, 0.1, curve=[7.0])
+        put(store, 0.1, curve=[7.0, 7.0, 7.0])
         np.testing.assert_array_equal(store.get(MLP, 0.1, 0), CURVE)
         assert len(store) == 1
 
@@ -85,6 +93,8 @@ def test_a_row_says_what_was_done_where_and_with_what(path):
         ({"curve": [1.0, math.nan]}, "curve"),
         ({"curve": [[1.0]]}, "curve"),
         ({"curve": []}, "curve"),
+        ({"curve": [1.0, 2.0]}, "curve"),  # of two evaluations; these settings have three
+        ({"curve": [1.0, 2.0, 3.0, 4.0]}, "curve"),
         ({"seconds": -1.0}, "seconds"),
         ({"device": ""}, "device"),
         ({"precision": "float8"}, "precision"),
@@ -193,6 +203,186 @@ def test_a_default_that_was_changed_is_noticed(path):
             store.get(After(), 0.1, 0)
 
 
+def rewrite(path: Path, statement: str, *values: object) -> None:
+    """Change a store behind its back."""
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(statement, values)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("kind", "conv"),
+        ("settings", "{"),
+        ("settings", '{"width":17}'),
+        ("lr", 0.2),
+        ("seed", 1),
+        ("precision", "bf16"),
+        ("curve", b"\0" * 24),
+        ("curve", "text"),
+        ("final", 1.0),
+        ("seconds", 1.25),
+        ("device", "cuda"),
+        ("versions", "{}"),
+        ("versions", "["),
+        ("finished", "2001-01-01"),
+        ("checksum", 0),
+    ],
+)
+def test_a_change_of_any_column_is_noticed(column, value, path, tmp_path):
+    filled(path, 1)
+    rewrite(path, f"UPDATE runs SET {column} = ?", value)
+    with Store(path) as store:
+        for read in (
+            lambda: list(store.rows()),
+            lambda: store.get(MLP, 0.1, 0),
+            lambda: export(path, tmp_path / "a.csv"),
+        ):
+            with pytest.raises(StoreError, match=r"store\.sqlite.*damaged"):
+                read()
+
+
+def test_text_that_is_no_utf8_is_damage(path):
+    filled(path, 1)
+    rewrite(path, "UPDATE runs SET device = CAST(x'ff' AS TEXT)")
+    with Store(path) as store, pytest.raises(StoreError, match=r"store\.sqlite.*damaged"):
+        list(store.rows())
+
+
+def test_a_row_under_the_key_of_another_is_noticed_even_with_a_right_checksum(path):
+    row = list(run_row(MLP, 0.1, 0, CURVE, 1.0, "cpu", "float32", {}))
+    row[0] = run_key(MLP, 0.1, 1)
+    row[7] = rows._checksum(row)
+    with Store(path) as store:
+        store.put_many([tuple(row)])
+        with pytest.raises(StoreError, match=r"store\.sqlite.*not the key"):
+            list(store.rows())
+
+
+def test_an_empty_file_holds_no_store(path, tmp_path):
+    path.parent.mkdir()
+    path.touch()
+    for read in (lambda: Store(path, create=False), lambda: Store(path, read_only=True)):
+        with pytest.raises(StoreError, match=r"store\.sqlite.*empty"):
+            read()
+    with pytest.raises(StoreError, match="empty"):
+        export(path, tmp_path / "a.csv")
+    assert path.read_bytes() == b""
+    Path(f"{path}.checkpoints").mkdir()  # it was a store once
+    with pytest.raises(StoreError, match="empty"):
+        Store(path)
+    assert path.read_bytes() == b""
+
+
+# Ways to use it wrongly, and machines that fail
+
+
+@pytest.mark.parametrize("name", [None, 3, b"a.sqlite", ":memory:"])
+def test_a_store_needs_a_files_name(name):
+    with pytest.raises(ValueError, match=r"^store = .* is not allowed"):
+        Store(name)
+
+
+def test_a_store_stays_where_it_was_opened(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other").mkdir()
+    with Store("a.sqlite") as store:
+        monkeypatch.chdir(tmp_path / "other")
+        assert store.path == tmp_path / "a.sqlite" and store.checkpoints.parent == tmp_path
+
+
+@pytest.mark.parametrize("name", ["h#a?sh%20.sqlite", "ü 🐉.sqlite", "b\udcff.sqlite"])
+def test_any_name_of_a_file_will_do(name, tmp_path):
+    with Store(tmp_path / name) as store:
+        put(store, 0.1)
+    assert (tmp_path / name).is_file()
+    with Store(tmp_path / name, read_only=True) as store:
+        assert len(store) == 1
+
+
+def test_a_closed_store_and_another_thread_are_no_damage(path):
+    store = Store(path)
+    errors: list[Exception] = []
+
+    def use() -> None:
+        try:
+            len(store)
+        except StoreError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    thread.join()
+    assert "opened in another thread" in str(errors[0])
+    store.close()
+    for use_it in (lambda: len(store), lambda: put(store, 0.1), lambda: list(store.rows())):
+        with pytest.raises(StoreError, match=r"store\.sqlite' cannot be used: it is closed"):
+            use_it()
+
+
+def test_a_full_disk_is_a_sentence_and_takes_nothing_along(path):
+    with Store(path) as store:
+        put(store, 0.1)
+        pages = store._db.execute("PRAGMA page_count").fetchone()[0]
+        store._db.execute(f"PRAGMA max_page_count = {pages}")
+        network = replace(MLP, steps=10_000)
+        with pytest.raises(StoreError, match=r"store\.sqlite' cannot be used: database or disk is full"):
+            put(store, 0.1, network=network, curve=np.ones(10_001))
+        assert len(store) == 1 and not store._db.in_transaction
+
+
+def test_an_interrupt_within_a_transaction_undoes_it(path):
+    with Store(path) as store:
+        with pytest.raises(KeyboardInterrupt), store.transaction() as db:
+            db.execute("DELETE FROM runs")
+            raise KeyboardInterrupt
+        begin = store._begin
+
+        def interrupted() -> None:
+            begin()
+            raise KeyboardInterrupt
+
+        store._begin = interrupted  # Ctrl-C between BEGIN and what comes after it
+        with pytest.raises(KeyboardInterrupt), store.transaction():
+            pass
+        store._begin = begin
+        put(store, 0.1)  # no transaction was left open
+        assert len(store) == 1
+
+
+def test_the_first_error_is_the_one_that_is_reported(path):
+    with Store(path) as store, pytest.raises(ZeroDivisionError), store.transaction():
+        store.close()  # so that there is nothing to roll back
+        raise ZeroDivisionError
+
+
+def test_a_store_opened_to_read_is_not_written(path):
+    filled(path, 3)
+    before = path.read_bytes()
+    with Store(path, read_only=True) as store:
+        assert len(list(store.rows())) == 3
+        with pytest.raises(StoreError, match="cannot be used: attempt to write a readonly database"):
+            put(store, 0.2)
+    assert path.read_bytes() == before
+
+
+def test_a_store_in_a_folder_that_cannot_be_written_is_read_unless_rows_are_in_its_log(path, monkeypatch):
+    filled(path, 3)
+    connect = sqlite3.connect
+
+    def no_permission(name: str, **options: object) -> sqlite3.Connection:
+        if "immutable" not in name:  # as SQLite says where it cannot make its log's index
+            raise sqlite3.OperationalError("unable to open database file")
+        return connect(name, **options)
+
+    monkeypatch.setattr(sqlite3, "connect", no_permission)
+    with Store(path, read_only=True) as store:
+        assert len(list(store.rows())) == 3
+    Path(f"{path}-wal").write_bytes(b"rows that are not in the file yet")
+    with pytest.raises(StoreError, match="unable to open"):
+        Store(path, read_only=True)
+
+
 # Several processes
 
 WRITER = """
@@ -202,7 +392,7 @@ from lrtransfer.residual.store import Store
 path, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 with Store(path) as store:
     for seed in range(first, last):
-        store.put(ResidualMLP(width=16, depth=3, steps=2), 0.1, seed, [float(seed)] * 100, seconds=1, device="cpu")
+        store.put(ResidualMLP(width=16, depth=3, steps=99), 0.1, seed, [float(seed)] * 100, seconds=1, device="cpu")
         if seed == first:
             print("writing", flush=True)
 """
@@ -246,8 +436,8 @@ def test_csv_and_parquet_hold_every_run(path, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     with Store(path) as store:
         put(store, 0.1)
-        put(store, 0.2, network=ResNet(norm="layer"))
-        put(store, 0.3, network=VisionTransformer(norm=False))  # norm is a word there, a bool here
+        put(store, 0.2, network=ResNet(norm="layer", steps=2))
+        put(store, 0.3, network=VisionTransformer(norm=False, steps=2))  # norm is a word there, a bool here
         assert export(store, tmp_path / "t.csv") == export(store, tmp_path / "t.parquet") == 3
     with (tmp_path / "t.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -260,6 +450,62 @@ def test_csv_and_parquet_hold_every_run(path, tmp_path):
     assert [row["norm"] for row in rows] == ["", "layer", "False"]
     assert [row["norm"] for row in table] == [None, "layer", "False"]
     assert rows[0]["depth"] == "3" and table[0]["depth"] == 3
+
+
+def test_tables_of_any_two_stores_go_one_below_the_other(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    networks = [MLP, replace(MLP, branch=0.5), ResNet(norm="layer", steps=2), VisionTransformer(norm=False, steps=2)]
+    files = []
+    for place, chosen in enumerate([[], *([network] for network in networks)]):
+        with Store(tmp_path / f"{place}.sqlite") as store:
+            for network in chosen:
+                put(store, 0.1, network=network)
+            for ending in ("csv", "parquet"):
+                assert export(store, tmp_path / f"{place}.{ending}") == len(chosen)
+        files.append(tmp_path / f"{place}.csv")
+    tables = [parquet.read_table(file.with_suffix(".parquet")) for file in files]
+    table = pa.concat_tables(tables)  # refuses another schema
+    headers = [file.read_text().splitlines()[0].split(",") for file in files]
+    assert all(header == table.column_names for header in headers)
+    assert table["branch"].to_pylist() == [None, 0.5, None, None]
+    assert table["norm"].to_pylist() == [None, None, "layer", "False"]
+
+
+def test_settings_of_ones_own_class_are_exported_too(path, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+
+    @dataclass(frozen=True)
+    class Mine:
+        kind: ClassVar[str] = "mine"
+        width: str = "wide"
+        mixed: object = 1
+
+    with Store(path) as store:
+        put(store, 0.1, network=Mine())
+        put(store, 0.1, network=Mine(mixed="two"))
+        export(store, tmp_path / "a.parquet")
+    table = parquet.read_table(tmp_path / "a.parquet").to_pylist()
+    assert [(row["width"], row["mixed"]) for row in table] == [("wide", "1"), ("wide", "two")]
+
+
+def test_a_table_that_cannot_be_written_is_named(path, tmp_path, monkeypatch):
+    filled(path, 1)
+    with pytest.raises(ValueError, match=r"^file = 3"):
+        export(path, 3)
+    with pytest.raises(ValueError, match=r"^store = 3"):
+        export(3, tmp_path / "a.csv")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(IsADirectoryError, match=r"folder\.csv' is a folder"):
+        export(path, tmp_path / "folder.csv")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(csv.DictWriter, "writerow", full)
+    with pytest.raises(OSError, match=r"No space left.*a\.csv"):
+        export(path, tmp_path / "a.csv")
+    assert not list(tmp_path.glob("a.csv*"))
 
 
 def test_export_says_what_it_needs(path, tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +12,12 @@ import numpy as np
 import pytest
 
 from lrtransfer import cli, rates
-from lrtransfer.residual import data, driver, training
+from lrtransfer.residual import data, driver, progress, training
 from lrtransfer.residual.keys import run_key
 from lrtransfer.residual.settings import ConvNet, ResidualMLP, VisionTransformer
 from lrtransfer.residual.store import Store
 from lrtransfer.residual.sweep import Curve, CurveResult, Sweep, labels, summary
-from lrtransfer.residual.sweep_file import IMAGES, in_steps, read_sweep, shipped
+from lrtransfer.residual.sweep_file import IMAGENET, in_steps, read_sweep, shipped, sweep_from
 
 SMALL = ResidualMLP(width=8, depth=2, steps=4, batch=32, eval_points=100)
 RATES = (0.25, 0.5, 1.0)
@@ -81,6 +82,22 @@ def test_a_file_becomes_every_combination_of_its_lists(tmp_path):
         (FILE, "network = 3", "network = 3"),
         (FILE, "curves = 3\n[network]", "curves = 3"),
         ("seeds = 2", "seeds = = 2", "not a TOML file"),
+        ("seeds = 2", "seeds = 0", "seeds = 0 "),
+        ("seeds = 2", "seeds = -1", "seeds = -1 "),
+        ("seeds = 2", "seeds = 1_000_000_000_000", "seeds = 1000000000000 "),
+        ("log2_to = 0", "log2_to = -3", "log2_to = -3 is not allowed: log2_to must be at least log2_from = -2"),
+        ("log2_to = 0", "log2_to = 3000", "log2_to = 3000 "),
+        ("log2_from = -2", "log2_from = -150", "log2_from = -150 "),
+        ("octaves = 0.5", "octaves = 1e-9", "octaves = 1e-09 "),
+        ("octaves = 0.5", "octaves = 1e-320", "octaves = 1e-320 "),
+        ("lrs = [0.1, 0.2]", "lrs = []", r"lrs = \[\] "),
+        ("lrs = [0.1, 0.2]", "lrs = [1e-60, 0.1]", "lrs = 1e-60 .*float32"),
+        ("lrs = [0.1, 0.2]", "lrs = [0.1, 1e39]", r"lrs = 1e\+39 .*float32"),
+        ("depth = [2, 3]", "depth = []", r"depth = \[\] "),
+        ("depth = [2, 3]", "depth = [2, 3, 2]", r"depth = \[2, 3, 2\] .*different"),
+        (FILE, "curves = []\nnetwork = {}", r"curves = \[\] "),
+        ('title = "A test"', "title = 3", "title = 3 "),
+        ("seeds = 2", "compile = 1", "compile = 1 "),
     ],
 )
 def test_a_file_is_refused_by_name_and_entry(old, new, message, tmp_path):
@@ -90,6 +107,84 @@ def test_a_file_is_refused_by_name_and_entry(old, new, message, tmp_path):
     with pytest.raises(ValueError, match=message) as error:
         read_sweep(file)
     assert str(file) in str(error.value)
+
+
+def test_the_recorded_rates_are_what_they_were():
+    """Grids of whole and half octaves, as all shipped files have: numpy's power, by which they were recorded first."""
+    for name in shipped():
+        for curve in read_sweep(name).curves:
+            if len(curve.lrs) == 1:
+                continue
+            low, high = np.log2(curve.lrs[0]), np.log2(curve.lrs[-1])
+            step = (high - low) / (len(curve.lrs) - 1)
+            assert curve.lrs == tuple((2.0 ** np.arange(low, high + step / 2, step)).tolist())
+    root = Path(__file__).resolve().parents[1]
+    for file in root.glob("results/residual-*/record.json"):
+        record = json.loads(file.read_text())
+        for curve in record["numbers"]["curves"]:
+            low, high = (round(2 * np.log2(curve["lrs"][end])) / 2 for end in (0, -1))
+            step = (high - low) / max(len(curve["lrs"]) - 1, 1) or 1
+            assert tuple(curve["lrs"]) == grid(step, low, high)
+
+
+def grid(octaves: float, low: float = -8, high: float = 4) -> tuple[float, ...]:
+    lrs = {"log2_from": low, "log2_to": high, "octaves": octaves}
+    return sweep_from({"lrs": lrs, "network": {"kind": "mlp"}}).curves[0].lrs
+
+
+@pytest.mark.parametrize("fine", [0.5, 0.25, 0.2, 0.1, 0.05, 1 / 3, 1 / 7])
+def test_a_coarse_grid_is_part_of_a_fine_one(fine):
+    assert grid(fine)[-1] == 16 and len(grid(fine)) == round(12 / fine) + 1
+    assert set(grid(1)) <= set(grid(fine))
+    if fine == 0.05:
+        assert set(grid(0.1)) <= set(grid(fine))
+    assert set(grid(fine, low=-2)) <= set(grid(fine))  # wherever it starts
+
+
+def test_a_grid_does_not_go_beyond_its_end():
+    assert grid(0.7, 0, 1) == (1.0, 2**0.7) and grid(0.4, 0, 1) == (1.0, 2**0.4, 2**0.8)
+    assert grid(0.6, 0, 1) == (1.0, 2**0.6) and grid(1, 3, 3) == (8.0,)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path):
+    with pytest.raises(ValueError, match="file = 3 is not allowed"):
+        read_sweep(3)  # type: ignore[arg-type]
+    with pytest.raises(IsADirectoryError, match=f"'{tmp_path}' is a folder"):
+        read_sweep(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("made", "name"),
+    [
+        (lambda: Sweep((SMALL,), (0,)), "curves"),  # type: ignore[arg-type]
+        (lambda: Sweep((), (0,)), "curves"),
+        (lambda: Sweep(3, (0,)), "curves"),  # type: ignore[arg-type]
+        (lambda: Sweep(Curve(SMALL, RATES), (0,)), "curves"),  # type: ignore[arg-type]
+        (lambda: Sweep(SWEEP.curves, 2), "seeds"),  # type: ignore[arg-type]
+        (lambda: Sweep(SWEEP.curves, "01"), "seeds"),  # type: ignore[arg-type]
+        (lambda: Sweep(SWEEP.curves, (-1,)), "seeds"),
+        (lambda: Sweep(SWEEP.curves, (0,), title=3), "title"),  # type: ignore[arg-type]
+        (lambda: Sweep(SWEEP.curves, (0,), compile=1), "compile"),  # type: ignore[arg-type]
+        (lambda: Curve(3, RATES), "settings"),
+        (lambda: Curve(SMALL, 3), "lrs"),  # type: ignore[arg-type]
+        (lambda: Curve(SMALL, None), "lrs"),  # type: ignore[arg-type]
+        (lambda: Curve(SMALL, ()), "lrs"),
+        (lambda: Curve(SMALL, (1e-38,)), "lrs"),
+        (lambda: Curve(SMALL, (2e38,)), "lrs"),
+    ],
+)
+def test_a_sweep_of_nonsense_is_refused_by_name(made, name):
+    with pytest.raises(ValueError, match=f"^{name} = .* is not allowed"):
+        made()
+
+
+def test_compile_is_an_entry_and_no_part_of_a_runs_key(tmp_path):
+    file = tmp_path / "a.toml"
+    file.write_text("compile = true\n" + FILE)
+    sweep = read_sweep(file)
+    assert sweep.compile
+    plain = replace(sweep, compile=False)
+    assert sweep.runs(sweep.curves[0]) == plain.runs(plain.curves[0])
 
 
 def test_a_missing_file_names_those_that_come_along():
@@ -112,9 +207,6 @@ def test_epochs_are_steps():
         "warmup_steps": 250,
     }
     assert in_steps({"kind": "mlp", "epochs": 1})["steps"] == round(1197 / 128)  # the defaults' data and batch
-    for name in ("digits", "mnist", "patches8"):  # the sets that need no download
-        assert len(data.load(name).train_y) == IMAGES[name]
-    assert set(IMAGES) == set(data.DATASETS)
 
 
 FIGURES = {
@@ -132,7 +224,7 @@ FIGURES = {
 
 
 def test_there_is_a_file_for_every_figure():
-    assert set(shipped()) == {"digits", *(f"fig{figure}" for figure in FIGURES)}
+    assert set(shipped()) == {"digits", "mnist", "patches", *(f"fig{figure}" for figure in FIGURES)}
 
 
 @pytest.mark.parametrize("figure", FIGURES)
@@ -142,7 +234,7 @@ def test_the_file_of_a_figure_has_its_networks_data_and_epochs(figure):
     for curve in sweep.curves:
         s = curve.settings
         assert s.kind == kind and s.data == images
-        epochs = s.steps * s.batch / IMAGES[images]
+        epochs = s.steps * s.batch / (data.KNOWN[images][1] or IMAGENET)
         allowed = {"3e": 10, "3f": 10, "B6": 10, "5": 5}.get(figure, 20)  # 20 where the text says so or implies it
         assert epochs == pytest.approx(allowed, rel=1e-3)
     assert sweep.title.startswith(f"Fig. {figure[0]}")
@@ -245,6 +337,11 @@ def test_the_bar_goes_to_standard_output_when_asked_with_and_without_tqdm(file, 
         (["small.toml", "--export", "a.xlsx"], "must end in .csv or .parquet"),
         (["small.toml", "--store", "small.toml"], "not a store"),
         (["small.toml", "--device", "cuda"], "device = 'cuda'"),
+        (["small.toml", "--store", ":memory:"], "':memory:' is not allowed"),
+        (["small.toml", "--store", "small.toml/a.sqlite"], "small.toml"),
+        (["small.toml", "--workers", "localhost"], "workers = 'localhost' is not allowed"),
+        (["small.toml", "--workers", "tcp://localhost"], "workers = 'tcp://localhost' is not allowed"),
+        ([".", "--dry-run"], "'.' is a folder"),
     ],
 )
 def test_the_command_refuses_with_a_sentence_and_status_two(arguments, message, file, capsys):
@@ -274,6 +371,19 @@ def test_an_interrupt_says_what_is_stored(file, capsys, monkeypatch):
     assert "stopped: 10 of 44 runs are stored" in capsys.readouterr().out
 
 
+def test_a_dry_run_writes_nothing(file, capsys):
+    assert command(file, "--device", "cpu") == 0
+    before = Path("runs/small.sqlite").read_bytes()
+    capsys.readouterr()
+    assert command(file, "--dry-run") == 0
+    assert "44 of them in" in capsys.readouterr().out and Path("runs/small.sqlite").read_bytes() == before
+    Path("runs/small.sqlite").write_bytes(b"")
+    assert command(file, "--dry-run") == 2
+    assert "empty" in capsys.readouterr().err and Path("runs/small.sqlite").read_bytes() == b""
+    assert cli.main(["export", "runs/small.sqlite", "a.csv"]) == 2
+    assert "empty" in capsys.readouterr().err
+
+
 def test_a_failed_run_is_status_one(file, capsys, monkeypatch):
     def fail(*_: Any) -> Any:
         raise MemoryError("no more")
@@ -284,3 +394,23 @@ def test_a_failed_run_is_status_one(file, capsys, monkeypatch):
     assert run_key(SMALL, 0.5, 0)  # and the store can be opened again
     with Store("runs/small.sqlite") as store:
         assert len(store) == 0
+
+
+def test_the_remaining_time_is_told_when_it_can_be(monkeypatch, capsys):
+    clock = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    assert not progress.can_tell(0.0, 100.0, 60.0)
+    assert not progress.can_tell(1.0, 100.0, 9.0) and progress.can_tell(1.0, 100.0, 10.0)
+    assert progress.can_tell(3.0, 100.0, 1.0)
+    bar = progress.Bar(100.0, 10)
+    bar.update(1.0, 0)
+    assert "left" not in str(bar._bar)
+    bar.update(2.0, 1)
+    assert "left" in str(bar._bar) and "1/10 runs" in str(bar._bar)
+    bar.close()
+    lines = progress.Lines(100.0, 10)
+    lines.update(1.0, 0)
+    clock[0] = 20.0
+    capsys.readouterr()
+    lines.update(9.0, 1)
+    assert capsys.readouterr().out == "1/10 runs, about 3.0 min left\n"  # 10 of 100 in 20 s

@@ -2,6 +2,7 @@
 
 import math
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -215,6 +216,13 @@ def test_bad_settings_are_refused_by_name(arguments, words):
         ({}, [0.1], [], {}, "seeds = .*one or more"),
         ({}, [0.1], [-1], {}, "seeds = -1"),
         ({}, [0.1], [0.5], {}, "seeds = 0.5"),
+        ({}, [0.1], [2**63], {}, f"seeds = {2**63} .*at most {2**63 - 1}"),
+        ({}, [0.1, 1e-39], [0], {}, "lrs = 1e-39 .*float32"),
+        ({}, [1e39], [0], {}, r"lrs = 1e\+39 .*float32"),
+        ({}, [0.1], [0], {"store": "runs.sqlite"}, "store = 'runs.sqlite' .*None or an open store"),
+        ({}, [0.1], [0], {"store": dict}, "store = <class 'dict'>"),
+        ({}, [0.1], [0], {"executor": 4}, "executor = 4 .*ThreadPoolExecutor"),
+        ({}, [0.1], [0], {"executor": ThreadPoolExecutor}, "executor = <class .*ThreadPoolExecutor"),
         ({}, [0.1], [0], {"device": "tpu"}, "device = 'tpu' .*'auto'"),
         ({"batch": 1198}, [0.1], [0], {}, "batch = 1198 .*1197 training images"),
         ({"eval_points": 1198}, [0.1], [0], {}, "eval_points = 1198 .*1197 train images"),
@@ -224,6 +232,11 @@ def test_bad_settings_are_refused_by_name(arguments, words):
 def test_bad_sweeps_are_refused_by_name(changes, lrs, seeds, options, words):
     with pytest.raises(ValueError, match=words):
         train_sweep(ResidualMLP(**changes), lrs, seeds, **options)
+
+
+def test_large_seeds_are_taken_exactly():
+    one, other = (train_sweep(SMALL, [1.0], [seed], device="cpu")[0] for seed in (2**53, 2**53 + 1))
+    assert one != other  # as floats they would be the same
 
 
 def test_a_device_that_is_absent_is_named(monkeypatch):

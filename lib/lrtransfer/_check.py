@@ -76,12 +76,31 @@ def integer(name: str, value: ArrayLike, *, minimum: int = 1, infinite: bool = F
     return array
 
 
-def count(name: str, value: object, *, minimum: int = 0) -> int:
-    """One whole number not below ``minimum``, as an ``int``."""
-    array = integer(name, value, minimum=minimum)  # type: ignore[arg-type]
-    if array.ndim:
-        raise refuse(name, value, f"one whole number, at least {minimum}")
-    return int(array)
+def count(name: str, value: object, *, minimum: int = 0, maximum: int | None = None) -> int:
+    """One whole number not below ``minimum`` nor above ``maximum``, as an ``int``."""
+    limits = f"at least {minimum}" + ("" if maximum is None else f" and at most {maximum}")
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        whole = int(value)  # not by way of a float, which would round beyond 2^53
+    else:
+        array = integer(name, value, minimum=minimum)  # type: ignore[arg-type]
+        if array.ndim:
+            raise refuse(name, value, f"one whole number, {limits}")
+        whole = int(np.asarray(value).item())
+    if whole < minimum or (maximum is not None and whole > maximum):
+        raise refuse(name, value, f"a whole number, {limits}")
+    return whole
+
+
+def function(name: str, value: object, allowed: str) -> None:
+    """Something that can be called; ``allowed`` says what it must do."""
+    if not callable(value):
+        raise refuse(name, value, allowed)
+
+
+def methods(name: str, value: object, needed: Sequence[str], allowed: str) -> None:
+    """None or an object, not a class, that has these methods."""
+    if value is not None and (isinstance(value, type) or not all(callable(getattr(value, m, None)) for m in needed)):
+        raise refuse(name, value, allowed)
 
 
 def one(name: str, value: NDArray[np.float64]) -> float:

@@ -54,19 +54,29 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _sentence(error: Exception) -> str:
+    """What an error says; the system's own errors with their file first."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"'{os.fsdecode(error.filename)}' cannot be used: {error.strerror}"
+    return str(error.strerror or error) if isinstance(error, OSError) else str(error)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; a refused argument prints its sentence and gives exit status 2, a failed run 1."""
-    arguments = _parser().parse_args(argv)
     try:
+        arguments = _parser().parse_args(argv)
         print(arguments.run(arguments), flush=True)
     except BrokenPipeError:  # the reader of a pipe has seen enough: let the flush at exit go nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (ValueError, FileNotFoundError, ImportError) as error:
-        print(f"lrtransfer: {error}", file=sys.stderr)
-        return 2
+    except KeyboardInterrupt:
+        print("lrtransfer: stopped", file=sys.stderr)
+        return 130  # as a shell has it: 128 and the signal's number
     except (RunError, DataUnavailable) as error:
         print(f"lrtransfer: {error}", file=sys.stderr)
         return 1
+    except (ValueError, OSError, ImportError) as error:
+        print(f"lrtransfer: {_sentence(error)}", file=sys.stderr)
+        return 2
     return 0
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lrtransfer.residual.export import SUFFIXES, export
+from lrtransfer.residual.pools import check_address
 from lrtransfer.residual.runner import DEVICES, run
 from lrtransfer.residual.store import Store
 from lrtransfer.residual.sweep import Sweep, labels, summary
@@ -47,6 +48,8 @@ def _sweep(arguments: argparse.Namespace) -> str:
     sweep = read_sweep(arguments.settings)
     if arguments.export is not None and Path(arguments.export).suffix.lower() not in SUFFIXES:
         raise ValueError(f"--export {arguments.export} is not allowed: its name must end in .csv or .parquet.")
+    if arguments.workers is not None:
+        check_address(arguments.workers)
     path = Path(arguments.store or Path("runs") / f"{Path(arguments.settings).stem}.sqlite")
     if arguments.dry_run:
         return _plan(sweep, path)
@@ -76,7 +79,7 @@ def _plan(sweep: Sweep, path: Path) -> str:
     total = f"{len(sweep)} runs of {len(sweep.curves)} curves with {len(sweep.seeds)} seeds"
     if path.is_file():
         keys = {key for curve in sweep.curves for key, _, _ in sweep.runs(curve)}
-        with Store(path) as store:
+        with Store(path, read_only=True) as store:
             total += f", {len(store.has(keys))} of them in {path} already"
     return "\n".join([*lines, total])
 

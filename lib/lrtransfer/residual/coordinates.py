@@ -11,14 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer._check import choice, count, one, positive, refuse
-from lrtransfer.residual.settings import NetworkSettings, schedule_factors
+from lrtransfer.residual.settings import NetworkSettings, check_settings, schedule_factors
 from lrtransfer.residual.training import _checked_data, _checked_rates, _checked_seeds, _torch
 
 if TYPE_CHECKING:
@@ -77,6 +76,7 @@ def coordinate_check(
 
     Returns ``CoordinateCheck``. Raises ``ValueError`` naming the argument.
     """
+    check_settings(settings)
     name = choice("vary", vary, ("width", "depth"))
     rate = one("lr", positive("lr", lr))
     _torch()
@@ -84,8 +84,11 @@ def coordinate_check(
 
     from lrtransfer.residual.modules import build, initialise, parameter_groups
 
-    s = replace(settings, steps=count("steps", steps, minimum=1), batch=count("batch", batch, minimum=1))
-    data = _checked_data(replace(s, eval_points=1))
+    updates = count("steps", steps, minimum=1)
+    # A warm-up longer than these few updates is cut short, as the first updates of a training are.
+    length = max(updates, settings.warmup_steps)
+    s = replace(settings, steps=length, batch=count("batch", batch, minimum=1), eval_points=1)
+    data = _checked_data(s)
     x, y = torch.tensor(np.asarray(data.train_x[: s.batch])), torch.tensor(data.train_y[: s.batch])
     factors = schedule_factors(s)
 
@@ -110,7 +113,7 @@ def coordinate_check(
         (x, y),
         lambda network, batch: torch.nn.functional.cross_entropy(network(batch[0]), batch[1]),
         optimiser,
-        steps=s.steps,
+        steps=updates,
         seeds=seeds,
         watch=_places,
         start=start,
@@ -140,19 +143,24 @@ def coordinate_check_model(
     Torch's global generator is left as it was. A run that overflowed counts as an infinite change.
     Returns ``CoordinateCheck``. Raises ``ValueError`` naming the argument.
     """
-    numbers = [count("sizes", size, minimum=1) for size in sizes]
-    if len(numbers) < 2 or any(b <= a for a, b in pairwise(numbers)):
-        raise refuse("sizes", list(sizes), "a list of two or more increasing whole numbers")
+    torch = _torch()
+    from lrtransfer.residual import _callbacks as given
+
+    given.check_functions(build=(build, given.BUILD), loss=(loss, given.LOSS), optimiser=(optimiser, given.OPTIMISER))
+    if watch is not None:
+        given.check_functions(watch=(watch, given.WATCH))
+    if start is not None:
+        given.check_functions(start=(start, given.START))
+    numbers = given.checked_sizes(sizes)
     places = _checked_seeds(seeds)
     updates = count("steps", steps, minimum=1)
-    torch = _torch()
     found: list[list[dict[str, tuple[float, float]]]] = []
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         for size in numbers:
             row = []
             for seed in places:
                 torch.manual_seed(seed)
-                network = build(size)
+                network = given.checked_model(build(size), "build(size)")
                 if start is not None:
                     start(network, seed)
                 row.append(_changes(network, batch, loss, optimiser, updates, watch or _leaves))
@@ -174,7 +182,7 @@ def rate_sweep(
 ) -> Array:
     """Final losses of your own torch model at every rate and seed, ready for ``lrtransfer.rates.best_lr``.
 
-    ``build()``: a freshly initialised model. ``train(model, lr)``: trains it and returns a loss, positive.
+    ``build()``: a freshly initialised model. ``train(model, lr)``: trains it and returns a loss, not negative.
     ``lrs`` (lrs,), positive. ``seeds``: torch's generator is seeded before each ``build``, so that all rates start
     from the same weights and, if ``train`` draws by torch, see the same batches.
 
@@ -183,13 +191,15 @@ def rate_sweep(
     """
     rates, numbers = _checked_rates(lrs), _checked_seeds(seeds)
     torch = _torch()
+    from lrtransfer.residual import _callbacks as given
+
+    given.check_functions(build=(build, given.BUILD), train=(train, given.TRAIN))
     losses = np.empty((len(rates), len(numbers)))
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         for i, rate in enumerate(rates):
             for j, seed in enumerate(numbers):
                 torch.manual_seed(seed)
-                value = float(train(build(), float(rate)))
-                losses[i, j] = value if math.isfinite(value) else np.inf
+                losses[i, j] = given.final_loss(train(given.checked_model(build(), "build()"), float(rate)))
     return losses
 
 
@@ -204,11 +214,13 @@ def _changes(
     """Root mean square change of every watched module's output by the updates: all of it, and its own part."""
     import torch
 
+    from lrtransfer.residual._callbacks import checked_loss, checked_optimiser
+
     before = _outputs(network, batch, loss, watch)
-    by = optimiser(network)
+    by = checked_optimiser(optimiser(network))
     for _ in range(steps):
         by.zero_grad()
-        loss(network, batch).backward()
+        checked_loss(loss(network, batch)).backward()
         by.step()
     after = _outputs(network, batch, loss, watch)
     modules = watch(network)
@@ -234,6 +246,8 @@ def _outputs(
     """What goes into and comes out of every watched module when the loss is computed; outputs that are tensors."""
     import torch
 
+    from lrtransfer.residual._callbacks import checked_loss, checked_watch
+
     seen: dict[str, tuple[Any, Tensor]] = {}
 
     def record(name: str) -> Callable[[Any, Any, Any], None]:
@@ -244,10 +258,10 @@ def _outputs(
 
         return hook
 
-    hooks = [module.register_forward_hook(record(name)) for name, module in watch(network).items()]
+    hooks = [module.register_forward_hook(record(name)) for name, module in checked_watch(watch, network).items()]
     try:
         with torch.no_grad():
-            loss(network, batch)
+            checked_loss(loss(network, batch))
     finally:
         for hook in hooks:
             hook.remove()

@@ -32,6 +32,19 @@ from lrtransfer._check import choice, count, refuse
 
 IMAGENET_VARIABLE = "LRTRANSFER_IMAGENET"
 
+# Shape and numbers of training and test images as in the table above, None where a folder decides: what can be
+# checked before anything is read or downloaded.
+KNOWN: dict[str, tuple[tuple[int, int, int], int | None, int | None]] = {
+    "digits": ((8, 8, 1), 1197, 600),
+    "mnist": ((28, 28, 1), 4000, 1000),
+    "mnist14": ((14, 14, 1), 4000, 1000),
+    "patches": ((16, 16, 3), 2520, 744),
+    "patches8": ((8, 8, 3), 10192, 3088),
+    "cifar10": ((32, 32, 3), 50000, 10000),
+    "tiny-imagenet": ((64, 64, 3), 100000, 10000),
+    "imagenet": ((64, 64, 3), None, None),
+}
+
 
 @dataclass(frozen=True)
 class Dataset:

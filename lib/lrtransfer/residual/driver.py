@@ -45,18 +45,28 @@ def train_flight(
     seeds: Sequence[int],
     device: str,
     precision: str,
+    compiled: bool,
     checkpoint: str,
     progress: Callable[[int], None] | None = None,
 ) -> Trained:
     """Train runs together, on whatever machine this is called on; resumes from ``checkpoint`` if it is there.
 
-    Run i has rate ``lrs[i]`` and seed ``seeds[i]``. A machine that does not have the checkpoint's folder trains
-    without one.
+    Run i has rate ``lrs[i]`` and seed ``seeds[i]``; ``compiled``: with torch.compile. A machine that does not have the
+    checkpoint's folder trains without one.
     """
     from lrtransfer.residual.training import resolve_device, train_runs
 
     def train(file: Path | None) -> NDArray[np.float64]:
-        return train_runs(settings, lrs, seeds, device=device, checkpoint=file, progress=progress, precision=precision)
+        return train_runs(
+            settings,
+            lrs,
+            seeds,
+            device=device,
+            checkpoint=file,
+            progress=progress,
+            precision=precision,
+            compile=compiled,
+        )
 
     start = time.perf_counter()
     # A run that would be saved at its end only is stored at its end.
@@ -119,11 +129,12 @@ class Driver:
         *,
         device: str,
         precision: str,
+        compiled: bool,
         room: int,
         lease: float,
     ) -> None:
         self.store, self.executor, self.report = store, executor, report
-        self.device, self.precision, self.room = device, precision, room
+        self.device, self.precision, self.compiled, self.room = device, precision, compiled, room
         self.lease = Lease(store, lease=lease)
         self._todo, self._missing, self._total = deque(groups), set(missing), len(missing)
         self._running: dict[Any, tuple[Group, Flight, int]] = {}
@@ -174,7 +185,8 @@ class Driver:
     def _submit(self, group: Group, flight: Flight) -> None:
         runs = [(lr, seed) for key, lr, seed in group.runs if key in flight.keys]
         lrs, seeds = [lr for lr, _ in runs], [seed for _, seed in runs]
-        arguments = (group.settings, lrs, seeds, self.device, self.precision, str(flight.checkpoint.absolute()))
+        how = self.device, self.precision, self.compiled
+        arguments = (group.settings, lrs, seeds, *how, str(flight.checkpoint))
         try:
             if isinstance(self.executor, Here):
                 future = self.executor.submit(train_flight, *arguments, self._watch(group, len(runs)))

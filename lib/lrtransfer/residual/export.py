@@ -6,11 +6,14 @@ import csv
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from lrtransfer._check import refuse
-from lrtransfer.residual.rows import StoredRun
+from lrtransfer.residual.keys import NO_PART_OF_THE_RESULT
+from lrtransfer.residual.rows import StoredRun, named_file
+from lrtransfer.residual.settings import KINDS
 from lrtransfer.residual.store import Store
 
 SUFFIXES = (".csv", ".parquet")
@@ -19,7 +22,8 @@ SUFFIXES = (".csv", ".parquet")
 def export(store: Store | str | os.PathLike[str], file: str | os.PathLike[str]) -> int:
     """Write every run of a store to ``file``, one row a run, and return how many there are.
 
-    Columns: ``key``, ``kind``, the fields of the settings (empty where a kind of network lacks the field), ``lr``,
+    Columns: ``key``, ``kind``, the fields of the settings of all kinds of networks (empty where one lacks the field),
+    the same ones for every store and of the same types, so that tables can be put one below the other, then ``lr``,
     ``seed``, ``precision``, ``device``, ``seconds``, ``finished`` (UTC), ``versions`` (JSON), ``final`` (the last
     loss, inf where diverged) and ``curve``, the losses after 0, ``eval_every``, 2 ``eval_every``, ... and ``steps``
     updates: a list in Parquet, numbers with spaces between them in CSV.
@@ -28,28 +32,49 @@ def export(store: Store | str | os.PathLike[str], file: str | os.PathLike[str]) 
     pyarrow); it is replaced if it exists, and only when the new one is complete. Raises ``ValueError`` for another
     ending, ``ImportError`` without pyarrow, ``FileNotFoundError`` and ``StoreError`` as ``Store`` does.
     """
+    if not isinstance(file, (str, os.PathLike)) or isinstance(os.fspath(file), bytes):
+        raise refuse("file", file, "a name that ends in .csv or .parquet")
     path = Path(file)
     if path.suffix.lower() not in SUFFIXES:
         raise refuse("file", os.fspath(file), "a name that ends in .csv or .parquet")
     write = _parquet if path.suffix.lower() == ".parquet" else _csv
     if isinstance(store, Store):
         return _export(store, path, write)
-    with Store(store, create=False) as opened:
+    with Store(store, read_only=True) as opened:
         return _export(opened, path, write)
 
 
 def _export(store: Store, path: Path, write: Any) -> int:
-    names: dict[str, None] = {}  # a set that keeps its order
+    names = dict.fromkeys(_types())  # a set that keeps its order
     for run in store.rows():
         names.update(dict.fromkeys(run.settings))
+    if path.is_dir():
+        raise IsADirectoryError(f"'{path}' is a folder; file must be a file's name")
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        number = write(store, list(names), beside)
-        os.replace(beside, path)
+        with named_file(path):
+            number = write(store, list(names), beside)
+            os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
     return int(number)
+
+
+def _types() -> dict[str, str]:
+    """The type of every field of any kind of network, as its annotation has it.
+
+    A field that is a word in one kind and a bool in another (norm) is text.
+    """
+    found: dict[str, set[str]] = {}
+    for made in KINDS.values():
+        for field in fields(made):
+            if field.compare and field.name not in NO_PART_OF_THE_RESULT:
+                found.setdefault(field.name, set()).add(str(field.type).removesuffix(" | None"))
+    return {name: types.pop() if len(types) == 1 else "str" for name, types in found.items()}
+
+
+_AFTER = ["lr", "seed", "precision", "device", "seconds", "finished", "versions", "final", "curve"]
 
 
 def _columns(run: StoredRun, names: list[str]) -> dict[str, Any]:
@@ -75,10 +100,9 @@ def _rows(store: Store, names: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def _csv(store: Store, names: list[str], path: Path) -> int:
-    after = ["lr", "seed", "precision", "device", "seconds", "finished", "versions", "final", "curve"]
     number = 0
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, ["key", "kind", *names, *after])
+        writer = csv.DictWriter(file, ["key", "kind", *names, *_AFTER])
         writer.writeheader()
         for row in _rows(store, names):
             writer.writerow(row | {"curve": " ".join(map(repr, row["curve"]))})
@@ -93,11 +117,23 @@ def _parquet(store: Store, names: list[str], path: Path) -> int:
     except ImportError as error:
         raise ImportError("writing .parquet needs pyarrow: pip install pyarrow; or name a .csv file") from error
     rows = list(_rows(store, names))
-    # Fields that mix types between kinds of networks (norm is a word in one, a bool in another) become text.
-    for name in names:
-        types = {type(row[name]) for row in rows if row[name] is not None}
-        if len(types) > 1 or types & {list, dict}:
-            for row in rows:
-                row[name] = None if row[name] is None else str(row[name])
-    parquet.write_table(pa.Table.from_pylist(rows), path)
+    named = {"str": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
+    known = {name: named[kind] for name, kind in _types().items() if kind in named}
+    known |= dict.fromkeys(("key", "kind", "precision", "device", "finished", "versions"), pa.string())
+    known |= {"lr": pa.float64(), "seconds": pa.float64(), "final": pa.float64(), "curve": pa.list_(pa.float64())}
+    known |= {"seed": pa.int64()}
+    columns = {}
+    for name in ["key", "kind", *names, *_AFTER]:
+        values = [row[name] for row in rows]
+        # Fields of settings that are not the package's: text where their values are of several types.
+        mixed = len({type(value) for value in values if value is not None}) > 1 or any(
+            isinstance(value, (list, dict)) for value in values
+        )
+        kind = known.get(name, pa.string() if mixed else None)
+        text = [None if value is None else str(value) for value in values]
+        try:
+            columns[name] = pa.array(text if kind == pa.string() else values, kind)
+        except (pa.ArrowInvalid, pa.ArrowTypeError):  # a field of that name and another type, in a class of one's own
+            columns[name] = pa.array(text)
+    parquet.write_table(pa.table(columns), path)
     return len(rows)

@@ -21,7 +21,7 @@ from lrtransfer._check import choice, count, one, positive, refuse
 from lrtransfer.residual.training import PRECISIONS
 
 # Says how often a run is saved, not what comes out of it.
-_NO_PART_OF_THE_RESULT = ("checkpoint_every",)
+NO_PART_OF_THE_RESULT = ("checkpoint_every",)
 
 
 def kind_of(settings: object) -> str:
@@ -62,7 +62,7 @@ def _fields_of(settings: Any, *, defaults: bool) -> dict[str, Any]:
     """Fields that decide the result, as plain values; with or without those at their default."""
     plain = {}
     for field in fields(settings):
-        if not field.compare or field.name in _NO_PART_OF_THE_RESULT:
+        if not field.compare or field.name in NO_PART_OF_THE_RESULT:
             continue
         value, default = getattr(settings, field.name), _default(field)
         if defaults or default is MISSING or value != default:

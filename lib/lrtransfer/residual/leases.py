@@ -15,11 +15,13 @@ import threading
 import time
 import uuid
 from collections.abc import Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 
 from lrtransfer.residual.keys import group_name
-from lrtransfer.residual.store import Store
+from lrtransfer.residual.store import Store, StoreError, is_busy
 
 LEASE = 60.0  # seconds
 
@@ -64,23 +66,30 @@ class Lease:
         self.owner = uuid.uuid4().hex  # not the process number alone: those are used again
         self._machine, self._pid = _machine(), os.getpid()
         self._stop = threading.Event()
+        self._failure: sqlite3.Error | None = None  # why the heart stopped
         self._heart = threading.Thread(target=self._beat, name="lrtransfer-heartbeat", daemon=True)
 
     def __enter__(self) -> Lease:
         self._heart.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._stop.set()
         self._heart.join()
-        self.release()
-        self.tidy()
+        try:
+            self.release()
+            self.tidy()
+        except (StoreError, OSError):
+            if error is None:  # otherwise that one says what went wrong; the claims die with this process
+                raise
 
     def claim(self, keys: Sequence[str], device: str) -> tuple[Flight | None, set[str]]:
         """Claim those of the runs that nobody finished and no living process has.
 
         Returns the flight, None if there is nothing to claim, and the keys that other processes are training.
         """
+        if self._failure is not None:
+            raise StoreError(f"store = '{self.store.path}' cannot be used: {self._failure}.") from self._failure
         now, busy, free = time.time(), set(), []
         with self.store.transaction() as db:
             for key in keys:
@@ -113,10 +122,11 @@ class Lease:
         with self.store.transaction() as db:  # so that nobody claims in between
             wanted = {row[0] for row in db.execute("SELECT flight FROM claims")}
             for file in folder.glob("*"):
-                if file.name.split(".")[0] not in wanted:
+                if file.name.split(".")[0] not in wanted and not file.is_dir():
                     file.unlink(missing_ok=True)
             if not wanted and folder.is_dir():
-                folder.rmdir()
+                with suppress(OSError):  # somebody keeps something else there
+                    folder.rmdir()
 
     def _lives(self, row: tuple[str, str, int, float], now: float) -> bool:
         owner, machine, pid, heartbeat = row
@@ -125,12 +135,13 @@ class Lease:
         return machine != self._machine or _is_running(pid)
 
     def _beat(self) -> None:
-        db = sqlite3.connect(self.store.path, timeout=self.lease / 4, isolation_level=None)
-        try:
-            while not self._stop.wait(self.lease / 4):
-                try:
+        # Opened at every beat, and never made: a file that was moved away is noticed, not replaced by an empty one.
+        uri = f"{self.store.path.as_uri()}?mode=rw"
+        while not self._stop.wait(self.lease / 4):
+            try:
+                with closing(sqlite3.connect(uri, timeout=self.lease / 4, isolation_level=None, uri=True)) as db:
                     db.execute("UPDATE claims SET heartbeat = ? WHERE owner = ?", (time.time(), self.owner))
-                except sqlite3.Error:  # busy, most likely: the next beat will do
-                    continue
-        finally:
-            db.close()
+            except sqlite3.Error as error:
+                if not is_busy(error):  # if it is, the next beat will do
+                    self._failure = error
+                    return

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import concurrent.futures as cf
+import logging
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +13,8 @@ from typing import Any
 from lrtransfer._check import refuse
 
 _PATIENCE = 20.0  # seconds for a scheduler to answer
+_ADDRESS = re.compile(r"(tcp|tls|ucx|wss?)://(\[[0-9A-Fa-f:.%\w]+\]|[^\s/:\[\]]+):\d{1,5}|inproc://\S+")
+_SUCH_AS = "such as 'tcp://host:8786' (started by `dask scheduler`)"
 
 
 class Here:
@@ -26,6 +30,32 @@ class Here:
         return future
 
 
+def check_address(address: object) -> None:
+    """Refuse, as ``workers``, what is no address of a dask scheduler: it needs a scheme, a host and a port."""
+    if not isinstance(address, str) or not _ADDRESS.fullmatch(address):
+        raise refuse("workers", address, f"the address of a dask scheduler with scheme and port, {_SUCH_AS}")
+
+
+def scheduler_is_gone(executor: Any, error: BaseException) -> bool:
+    """Whether a dask executor failed because it lost its scheduler, which cancels everything handed to it."""
+    causes = (error, error.__cause__)
+    status = getattr(getattr(executor, "_client", None), "status", "running")
+    return status != "running" or any(isinstance(cause, cf.CancelledError) for cause in causes)
+
+
+@contextmanager
+def _quiet(client: Any) -> Iterator[None]:
+    """While a client without its scheduler is closed: dask would log a traceback of its search for it."""
+    log = logging.getLogger("distributed.utils")
+    before = log.level
+    if client.status != "running":
+        log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+
+
 @contextmanager
 def dask_executor(address: str) -> Iterator[Any]:
     """The executor of a dask scheduler; ``ValueError`` where none answers at the address.
@@ -39,10 +69,12 @@ def dask_executor(address: str) -> Iterator[Any]:
     try:
         client = Client(address, timeout=_PATIENCE, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:  # nobody there (TimeoutError too), or no address
-        allowed = "the address of a running dask scheduler, such as 'tcp://host:8786' (started by `dask scheduler`)"
-        raise refuse("workers", address, allowed) from error
-    with client:
+        raise refuse("workers", address, f"the address of a running dask scheduler, {_SUCH_AS}") from error
+    try:
         yield client.get_executor(pure=False)
+    finally:
+        with _quiet(client):
+            client.close()
 
 
 def capacity(executor: Any) -> int:

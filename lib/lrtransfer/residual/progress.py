@@ -38,23 +38,36 @@ class Silent:
         """Nothing."""
 
 
+_SOON, _FEW = 10.0, 0.03  # seconds, and part of the work
+_BAR = "{{percentage:3.0f}}% |{{bar}}| {{desc}} [{{elapsed}}{left}]"
+
+
+def can_tell(done: float, work: float, seconds: float) -> bool:
+    """Whether the remaining time can be told from what is done: a few per cent, or whatever there is after 10 s.
+
+    The first updates hold the imports and the loading of the data, and would make it many times too long.
+    """
+    return done > 0 and (done >= _FEW * work or seconds >= _SOON)
+
+
 class Bar:
     """A bar of tqdm with the runs done, the elapsed and the remaining time.
 
-    ``work``: the total, in any unit proportional to time: remaining = elapsed * (work left) / (work done).
-    ``runs``: how many there are to do.
+    ``work``: the total, in any unit proportional to time: remaining = elapsed * (work left) / (work done), shown
+    when ``can_tell`` says so. ``runs``: how many there are to do.
     """
 
     def __init__(self, work: float, runs: int) -> None:
         from tqdm import tqdm
 
         self._runs, self._done = runs, 0
+        self._start = time.monotonic()
         self._bar: Any = tqdm(
             total=work,
             file=sys.stdout,
             smoothing=0,
             dynamic_ncols=True,
-            bar_format="{percentage:3.0f}% |{bar}| {desc} [{elapsed}, left {remaining}]",
+            bar_format=_BAR.format(left=""),
         )
         self.update(0.0, 0)
 
@@ -63,7 +76,10 @@ class Bar:
         self._done += runs
         self._bar.set_description_str(f"{self._done}/{self._runs} runs", refresh=False)
         # Work is counted in floats, and a bar beyond its end would drop its format.
-        self._bar.update(min(work, self._bar.total - self._bar.n))
+        work = min(work, self._bar.total - self._bar.n)
+        if can_tell(self._bar.n + work, self._bar.total, time.monotonic() - self._start):
+            self._bar.bar_format = _BAR.format(left=", left {remaining}")
+        self._bar.update(work)
 
     def note(self, text: str) -> None:
         """A line above the bar."""
@@ -88,7 +104,7 @@ class Lines:
         self._done += work
         self._finished += runs
         now = time.monotonic()
-        if now - self._last > 10 and self._done > 0:
+        if now - self._last > _SOON and can_tell(self._done, self._work, now - self._start):
             self._last = now
             left = (now - self._start) * max(self._work - self._done, 0.0) / self._done
             self.note(f"{self._finished}/{self._runs} runs, about {left / 60:.1f} min left")

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from lrtransfer._check import choice, count, one, positive, refuse
-from lrtransfer.residual.driver import Driver, Group
+from lrtransfer.residual.driver import Driver, Group, RunError
 from lrtransfer.residual.leases import LEASE
-from lrtransfer.residual.pools import Here, capacity, dask_executor
+from lrtransfer.residual.pools import Here, capacity, check_address, dask_executor, scheduler_is_gone
 from lrtransfer.residual.progress import reporter
-from lrtransfer.residual.store import Store
+from lrtransfer.residual.store import Store, StoreError
 from lrtransfer.residual.sweep import Curve, CurveResult, Sweep
 from lrtransfer.residual.training import DEVICES, group_size, resolve_device
 
@@ -37,6 +37,10 @@ def run(
     even by ``kill -9``, loses at most what is in flight, and that resumes from its last checkpoint when the
     same call is made again. Other processes may work on the same store at once; nothing is done twice.
 
+    Which runs train together depends on the sweep, the device and the number of workers, and so does the order of
+    sums: results, those of ConvNet, ResNet and VisionTransformer above all, can differ within float32's rounding from
+    one grouping to another, and so can they with ``sweep.compile``. The same call on the same machine groups alike.
+
     ``sweep``: from ``read_sweep`` or built in Python. ``store``: an open ``Store``, or a file's name.
     ``executor``: anything with ``submit(function, *arguments)`` returning futures with ``done`` and ``result``:
     ``ThreadPoolExecutor``, ``ProcessPoolExecutor`` (use the "spawn" context), a ``dask.distributed`` client's
@@ -57,16 +61,22 @@ def run(
     one("lease", positive("lease", lease))
     if executor is not None and workers is not None:
         raise ValueError("executor and workers exclude each other: workers is the address of a dask scheduler.")
+    if workers is not None:
+        check_address(workers)
     if executor is not None and not callable(getattr(executor, "submit", None)):
         raise refuse("executor", executor, "an object with the method submit, as in concurrent.futures")
     if in_flight is not None:
         in_flight = count("in_flight", in_flight, minimum=1)
+    if not isinstance(store, (Store, str, os.PathLike)):
+        raise refuse("store", store, "an open Store, or a file's name")
     here = executor is None and workers is None
     with ExitStack() as stack:
         opened = store if isinstance(store, Store) else stack.enter_context(Store(store))
         keys = {key for curve in sweep.curves for key, _, _ in sweep.runs(curve)}
         missing = keys - opened.has(keys)
         if missing:  # a sweep that is done needs no torch, no device and no workers
+            if here:
+                _check_cuda(sweep, device)
             if workers is not None:
                 executor = stack.enter_context(dask_executor(workers))
             room = 1 if here else in_flight or capacity(executor)
@@ -74,7 +84,7 @@ def run(
             work = sum(g.work * len(missing.intersection(g.keys)) for g in groups)
             report = reporter(progress, work, len(missing))
             stack.callback(report.close)
-            Driver(
+            part = Driver(
                 opened,
                 groups,
                 missing,
@@ -82,10 +92,27 @@ def run(
                 report,
                 device=device,
                 precision=sweep.precision,
+                compiled=sweep.compile,
                 room=room,
                 lease=lease,
-            ).drive()
+            )
+            try:
+                part.drive()
+            except Exception as error:
+                if workers is None or isinstance(error, StoreError) or not scheduler_is_gone(executor, error):
+                    raise
+                gone = f"the scheduler at {workers} is gone; start it and run the same command again"
+                raise RunError(gone) from error
         return tuple(_result(sweep, opened, curve) for curve in sweep.curves)
+
+
+def _check_cuda(sweep: Sweep, device: str) -> None:
+    """Refuse what this machine cannot do before anything is trained."""
+    where = resolve_device(device).type
+    if where != "cuda" and sweep.precision != "float32":
+        raise refuse("precision", sweep.precision, f"'float32' on device {where!r}; 'bf16' needs cuda")
+    if where != "cuda" and sweep.compile:
+        raise refuse("compile", sweep.compile, f"False on device {where!r}; compiling pays on cuda only")
 
 
 def _groups(sweep: Sweep, device: str, here: bool, room: int) -> list[Group]:

@@ -185,11 +185,15 @@ def _write(
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f"{path.name}.{os.getpid()}.part")
-    with beside.open("wb") as file:
-        torch.save(saved, file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(beside, path)
+    try:
+        with beside.open("wb") as file:
+            torch.save(saved, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    except BaseException:  # a full disk above all: half a file would only fill it further
+        beside.unlink(missing_ok=True)
+        raise
 
 
 def _read(path: Path, key: str) -> dict[str, Any]:

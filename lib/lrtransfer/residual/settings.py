@@ -18,13 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from dataclasses import fields as fields_of
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer._check import choice, count, finite, one, refuse
-from lrtransfer.residual.data import DATASETS
+from lrtransfer.residual.data import DATASETS, KNOWN
 from lrtransfer.residual.parametrisation import check_parametrisation
 
 ACTIVATIONS = ("relu", "linear", "tanh")
@@ -46,7 +47,8 @@ class NetworkSettings:
     data set's name, ``optimiser`` "sgd" or "adam" (betas 0.9 and 0.999, epsilon 1e-8), ``momentum`` of SGD,
     ``weight_decay`` lambda: every weight shrinks by lr * lambda a step at any width and depth (see
     ``parametrisation``), ``schedule`` "constant", "warmup" (linear over ``warmup_steps``, then constant) or
-    "warmup_cosine" (then a cosine to zero at ``steps``).
+    "warmup_cosine" (then a cosine to zero at ``steps``). A warm-up longer than ``steps`` is refused, but for the
+    default of the class, which is cut short.
 
     Measuring: the loss on the first ``eval_points`` images of the ``eval_split``, "train" (as in the paper's
     sweeps) or "test" (images held out), at the start, after every ``eval_every`` updates and at the end;
@@ -98,6 +100,16 @@ class NetworkSettings:
         self._set("gamma0", float(self.gamma0))
         self._set("branch", None if self.branch is None else float(self.branch))
         self._check_training()
+        self.check_images(*KNOWN[self.data])
+
+    def check_images(self, shape: tuple[int, int, int], train: int | None, test: int | None) -> None:
+        """Refuse more images than these ``train`` and ``test`` (None: not known); transformers check ``shape`` too."""
+        if train is not None and self.batch > train:
+            raise refuse("batch", self.batch, f"at most the {train} training images of {self.data!r}")
+        points = train if self.eval_split == "train" else test
+        if points is not None and self.eval_points > points:
+            allowed = f"at most the {points} {self.eval_split} images of {self.data!r}"
+            raise refuse("eval_points", self.eval_points, allowed)
 
     def _check_training(self) -> None:
         """Refuse settings that would set nothing, or that contradict each other."""
@@ -111,6 +123,9 @@ class NetworkSettings:
             raise refuse("warmup_steps", self.warmup_steps, "0 for schedule 'constant'")
         if self.schedule == "warmup" and not self.warmup_steps:
             raise refuse("warmup_steps", self.warmup_steps, "at least 1 for schedule 'warmup'")
+        # A network's own default is cut short by fewer steps: nobody asked for it.
+        if self.warmup_steps > self.steps and self.warmup_steps != type(self).warmup_steps:
+            raise refuse("warmup_steps", self.warmup_steps, f"at most the {self.steps} steps")
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -201,13 +216,20 @@ class VisionTransformer(NetworkSettings):
     affine: bool = True
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         for name in ("patch", "heads", "mlp_ratio"):
             self._set(name, count(name, getattr(self, name), minimum=1))
+        super().__post_init__()
         if self.width % self.heads:
             raise refuse("heads", self.heads, f"a divisor of the width {self.width}")
         _check_flag("norm", self.norm)
         _check_flag("affine", self.affine)
+
+    def check_images(self, shape: tuple[int, int, int], train: int | None, test: int | None) -> None:
+        """Refuse a patch that does not divide the image too."""
+        super().check_images(shape, train, test)
+        height, width, _ = shape
+        if height % self.patch or width % self.patch:
+            raise refuse("patch", self.patch, f"a divisor of the {height} x {width} pixels of {self.data!r}")
 
 
 KINDS: dict[str, type[NetworkSettings]] = {s.kind: s for s in (ResidualMLP, ConvNet, ResNet, VisionTransformer)}
@@ -218,8 +240,16 @@ def _check_flag(name: str, value: object) -> None:
         raise refuse(name, value, "True or False")
 
 
+def check_settings(settings: object) -> None:
+    """Refuse what is no settings object."""
+    if not isinstance(settings, NetworkSettings):
+        names = ", ".join(made.__name__ for made in KINDS.values())
+        raise refuse("settings", settings, f"an object of one of the classes {names}")
+
+
 def as_dict(settings: NetworkSettings) -> dict[str, Any]:
     """Plain values of all fields, with ``kind`` first: what a file or a store keeps of the settings."""
+    check_settings(settings)
     return {"kind": settings.kind, **asdict(settings)}
 
 
@@ -229,9 +259,11 @@ def from_dict(fields: Mapping[str, Any]) -> NetworkSettings:
     TOML has no None: "none" stands for it in ``norm`` and ``branch``.
     Raises ``ValueError`` for an unknown kind or field, or a value that the field refuses.
     """
+    if not isinstance(fields, Mapping):
+        raise refuse("fields", fields, "a mapping from the names of fields to their values")
     values = dict(fields)
     made = KINDS[choice("kind", values.pop("kind", None), tuple(KINDS))]
-    known = made.__dataclass_fields__
+    known = [field.name for field in fields_of(made)]
     for name in values:
         if name not in known:
             raise ValueError(f"{name} is no field of kind = {made.kind!r}; its fields are {', '.join(known)}.")

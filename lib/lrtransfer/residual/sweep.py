@@ -19,12 +19,16 @@ from lrtransfer.residual.keys import kind_of, run_key
 from lrtransfer.residual.training import PRECISIONS
 
 _ALWAYS = ("width", "depth", "parametrisation")
+LOWEST, HIGHEST = 1e-37, 1e38  # rates: within float32's normal numbers, which training uses
 _FLOOR = 1e-12  # a loss of exactly 0 has no logarithm
 
 
 @dataclass(frozen=True)
 class Curve:
-    """One curve of a sweep: ``settings`` of a network, and the increasing base rates ``lrs`` to train it at."""
+    """One curve of a sweep: ``settings`` of a network, and the increasing base rates ``lrs`` to train it at.
+
+    Raises ``ValueError`` naming the field; rates must be within 1e-37 to 1e38, for training is in float32.
+    """
 
     settings: Any
     lrs: tuple[float, ...]
@@ -34,6 +38,9 @@ class Curve:
         rates = positive("lrs", self.lrs)
         if rates.ndim != 1 or rates.size == 0 or not (np.diff(rates) > 0).all():
             raise refuse("lrs", self.lrs, "a list of one or more increasing rates")
+        outside = rates[(rates < LOWEST) | (rates > HIGHEST)]
+        if outside.size:
+            raise refuse("lrs", float(outside[0]), f"between {LOWEST:g} and {HIGHEST:g}: training is in float32")
         object.__setattr__(self, "lrs", tuple(rates.tolist()))
 
 
@@ -42,7 +49,8 @@ class Sweep:
     """Everything to train: each curve's network at each of its rates, with each seed.
 
     ``curves``: one or more. ``seeds``: different whole numbers from 0, shared by all curves. ``precision``:
-    "float32", or "bf16" (cuda only). ``title``: a line for people.
+    "float32", or "bf16" (cuda only). ``title``: a line for people. ``compile``: with torch.compile (cuda only); like
+    the device, it changes results within rounding only and does not enter a run's key.
 
     ``len(sweep)`` counts runs; two curves may share runs, which are trained once. Raises ``ValueError`` naming
     the field.
@@ -52,14 +60,25 @@ class Sweep:
     seeds: tuple[int, ...]
     precision: str = "float32"
     title: str = ""
+    compile: bool = False
 
     def __post_init__(self) -> None:
-        if not self.curves:
-            raise refuse("curves", self.curves, "one or more curves")
+        if (
+            not isinstance(self.curves, Sequence)
+            or not self.curves
+            or not all(isinstance(curve, Curve) for curve in self.curves)
+        ):
+            raise refuse("curves", self.curves, "a list of one or more Curve objects")
+        if not isinstance(self.seeds, (Sequence, np.ndarray)) or isinstance(self.seeds, str):
+            raise refuse("seeds", self.seeds, "one or more different whole numbers from 0")
         seeds = tuple(count("seeds", seed) for seed in self.seeds)
         if not seeds or len(set(seeds)) < len(seeds):
             raise refuse("seeds", self.seeds, "one or more different whole numbers from 0")
         choice("precision", self.precision, PRECISIONS)
+        if not isinstance(self.title, str):
+            raise refuse("title", self.title, "a line of text")
+        if not isinstance(self.compile, bool):
+            raise refuse("compile", self.compile, "True or False")
         object.__setattr__(self, "curves", tuple(self.curves))
         object.__setattr__(self, "seeds", seeds)
 

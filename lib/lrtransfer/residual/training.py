@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, as_completed
@@ -14,15 +15,22 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lrtransfer._check import choice, count, positive, refuse
-from lrtransfer.residual.data import Dataset, load
-from lrtransfer.residual.settings import NetworkSettings, ResidualMLP, VisionTransformer, evaluation_steps
+from lrtransfer._check import choice, count, function, methods, positive, refuse
+from lrtransfer.residual.data import KNOWN, Dataset, load
+from lrtransfer.residual.settings import (
+    NetworkSettings,
+    ResidualMLP,
+    VisionTransformer,
+    check_settings,
+    evaluation_steps,
+)
 
 if TYPE_CHECKING:
     import torch
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 PRECISIONS = ("float32", "bf16")
+LARGEST_SEED = 2**63 - 1  # what SQLite's and torch's whole numbers hold
 
 __all__ = ["ResidualMLP", "Store", "final_losses", "group_size", "resolve_device", "train_runs", "train_sweep"]
 
@@ -53,11 +61,12 @@ def train_runs(
     """Train R runs together, run i at rate ``lrs[i]`` from seed ``seeds[i]``, and return their learning curves.
 
     ``settings``: network and training, any class of ``lrtransfer.residual.settings``. ``lrs``: base rates eta_0,
-    shape (R,), positive. ``seeds``: R whole numbers from 0. ``device``: "auto" (cuda, else mps, else cpu), "cpu",
-    "cuda" or "mps". ``checkpoint``: a file to which the runs are saved every ``settings.checkpoint_every``
-    updates and at the end, and from which they resume if it exists; on the same machine the result is that of
-    an uninterrupted run to the last bit. Delete it once the result is safe. ``progress``: called with the number
-    of updates done, after each. ``precision`` "bf16" (autocast) and ``compile`` (torch.compile) are for cuda.
+    shape (R,), positive in float32. ``seeds``: R whole numbers from 0 to 2^63 - 1. ``device``: "auto" (cuda, else
+    mps, else cpu), "cpu", "cuda" or "mps". ``checkpoint``: a file to which the runs are saved every
+    ``settings.checkpoint_every`` updates and at the end, and from which they resume if it exists; on the same
+    machine the result is that of an uninterrupted run to the last bit. Delete it once the result is safe.
+    ``progress``: called with the number of updates done, after each. ``precision`` "bf16" (autocast) and
+    ``compile`` (torch.compile) are for cuda.
 
     Returns the cross-entropy in nats at ``evaluation_steps(settings)``, shape (evaluations, R). A run that
     overflowed is inf from then on; it costs nothing more and does not touch the others. A seed fixes the initial
@@ -66,7 +75,12 @@ def train_runs(
     Raises ``ValueError`` for bad arguments, for a device that this machine lacks, and for a checkpoint of other
     runs.
     """
+    check_settings(settings)
     rates, numbers = _checked_rates(lrs), _checked_seeds(seeds)
+    if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):
+        raise refuse("checkpoint", checkpoint, "None or the path of a file")
+    if progress is not None:
+        function("progress", progress, "None or a function of the number of updates done")
     if len(rates) != len(numbers):
         raise ValueError(f"lrs of length {len(rates)} and seeds of length {len(numbers)} must be equally long.")
     torch = _torch()
@@ -117,7 +131,10 @@ def train_sweep(
 
     Raises ``ValueError`` for bad arguments, and ``ValueError`` for a device that this machine lacks.
     """
+    check_settings(settings)
     rates, numbers = _checked_rates(lrs), _checked_seeds(seeds)
+    methods("executor", executor, ("submit",), "None or an executor, such as concurrent.futures.ThreadPoolExecutor()")
+    methods("store", store, ("get", "put"), "None or an open store, such as lrtransfer.residual.store.Store(path)")
     _torch()
     where = resolve_device(device)
     _checked_data(settings)
@@ -168,6 +185,7 @@ def final_losses(
     store: Store | None = None,
 ) -> NDArray[np.float64]:
     """The last row of ``train_sweep``, shape (lrs, seeds): the same runs, evaluated at the end only."""
+    check_settings(settings)
     last = replace(settings, eval_every=0)
     return train_sweep(last, lrs, seeds, device=device, executor=executor, store=store)[-1]
 
@@ -191,6 +209,7 @@ def group_size(settings: NetworkSettings, device: torch.device) -> int:
     L = 6; 36.6, 36.8 and 30.7 ms at N = 128, L = 3, and the transformer gained nothing from N = 64. Elsewhere the
     budget is memory. ``tests/bench_residual.py`` measures this again.
     """
+    check_settings(settings)
     mlp = isinstance(settings, ResidualMLP)
     budget = (3 if mlp else 12) * 2**20 if device.type == "cpu" else 2**31
     return max(1, budget // (4 * settings.depth * settings.width * settings.batch * _positions(settings)))
@@ -200,7 +219,7 @@ def _positions(settings: NetworkSettings) -> int:
     """Positions or tokens that the stream holds at every image."""
     if isinstance(settings, ResidualMLP):
         return 1
-    height, width, _ = load(settings.data).shape
+    height, width, _ = KNOWN[settings.data][0]  # reads and downloads nothing
     step = settings.patch if isinstance(settings, VisionTransformer) else getattr(settings, "stem_stride", 1)
     return max(1, -(-height // step) * -(-width // step))
 
@@ -208,16 +227,7 @@ def _positions(settings: NetworkSettings) -> int:
 def _checked_data(settings: NetworkSettings) -> Dataset:
     """The data set of the settings, if it has as many images as they want."""
     data = load(settings.data)
-    if settings.batch > len(data.train_y):
-        allowed = f"at most the {len(data.train_y)} training images of {settings.data!r}"
-        raise refuse("batch", settings.batch, allowed)
-    points = len(data.train_y if settings.eval_split == "train" else data.test_y)
-    if settings.eval_points > points:
-        allowed = f"at most the {points} {settings.eval_split} images of {settings.data!r}"
-        raise refuse("eval_points", settings.eval_points, allowed)
-    if isinstance(settings, VisionTransformer) and any(side % settings.patch for side in data.shape[:2]):
-        height, width, _ = data.shape
-        raise refuse("patch", settings.patch, f"a divisor of the {height} x {width} pixels of {settings.data!r}")
+    settings.check_images(data.shape, len(data.train_y), len(data.test_y))
     return data
 
 
@@ -225,6 +235,11 @@ def _checked_rates(lrs: ArrayLike) -> NDArray[np.float64]:
     rates = positive("lrs", lrs)
     if rates.ndim != 1 or rates.size == 0:
         raise refuse("lrs", lrs, "a list of one or more rates")
+    single = np.finfo(np.float32)
+    outside = (rates < single.tiny) | (rates > single.max)
+    if outside.any():
+        allowed = f"a rate that float32 can hold, from {single.tiny:.2g} to {single.max:.2g}"
+        raise refuse("lrs", rates[outside][0], allowed)
     return rates
 
 
@@ -235,7 +250,7 @@ def _checked_seeds(seeds: Sequence[int]) -> list[int]:
         raise refuse("seeds", seeds, "a list of whole numbers from 0, such as range(3)") from None
     if not entries:
         raise refuse("seeds", seeds, "a list of one or more whole numbers from 0, such as range(3)")
-    return [count("seeds", seed) for seed in entries]
+    return [count("seeds", seed, maximum=LARGEST_SEED) for seed in entries]
 
 
 def _torch() -> ModuleType:

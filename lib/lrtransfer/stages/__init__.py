@@ -9,6 +9,10 @@
 ``explicit``     the same with every function and every layer written out, to check the others against
 ``random_init``  random starts in linear networks: mean, second moment and floor
 
+Read from their own modules: ``convex`` (rates on convex problems), ``boosting`` (boosting on real data), ``all_layers``
+(every layer trained), ``text`` and ``transformer`` (a masked language model grown block by block), ``experiments``
+(what the chapter trains of it, and its record).
+
 Source: "Stacking as accelerated gradient descent".
 """
 

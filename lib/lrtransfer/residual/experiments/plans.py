@@ -163,7 +163,8 @@ def _finer(family: Family) -> Family:
 
 def _miniature(family: Family) -> Family:
     sizes = ((1, 2, 3) if family.vary == "depth" else (4, 8, 12))[: len(family.sizes)]
-    network = replace(family.network, width=8, depth=1, steps=1, batch=8, eval_points=16)
+    short = min(family.network.warmup_steps, 1)
+    network = replace(family.network, width=8, depth=1, steps=1, batch=8, eval_points=16, warmup_steps=short)
     low = {"lr": -5.0, "momentum": 0.0, "gamma0": -2.0, "weight_decay": -9.0}[family.swept]
     one = family.windows[0][0] == family.windows[0][1]
     return replace(
