@@ -97,7 +97,7 @@ def _schedules() -> tuple[Family, ...]:
     for schedule, label in (("warmup", "warm-up"), ("warmup_cosine", "warm-up and cosine")):
         for p, name, centres in (("mup_sqrt_depth", SQRT, (1.5,)), ("mup", "mup", (0.5, -0.5, -2))):
             settings = replace(net, schedule=schedule, warmup_steps=5, parametrisation=p)
-            plans.append(Family(f"MLP, {name}, {label}", settings, "depth", (3, 6, 12), _around(centres), 0.5, 4))
+            plans.append(Family(f"MLP, {name}, {label}", settings, "depth", (3, 6, 12), _around(centres), 0.5))
     return tuple(plans)
 
 
@@ -108,7 +108,7 @@ def _hyperparameters() -> tuple[Family, ...]:
     return (
         Family(f"momentum, {SQRT}", small, "depth", depths, ((0, 4),), swept="momentum", lr=0.5),
         Family(f"γ₀, {SQRT}", wide, "depth", depths, ((-1, 3),), swept="gamma0", lr=0.5),
-        Family(f"weight decay, {SQRT}", decayed, "depth", depths, ((-13, -5),), 2.0, 4, swept="weight_decay", lr=1.0),
+        Family(f"weight decay, {SQRT}", decayed, "depth", depths, ((-13, -5),), 2.0, swept="weight_decay", lr=1.0),
         Family("momentum, mup", small_mup, "depth", depths, ((0, 4),), swept="momentum", lr=0.125),
         Family("γ₀, mup", wide_mup, "depth", depths, ((-3, 3),), swept="gamma0", lr=0.25),
     )
@@ -118,7 +118,7 @@ def _curves() -> tuple[Family, ...]:
     net = ResidualMLP(width=64, eval_every=2)
     rows = ((SQRT, "mup_sqrt_depth", 0.0), ("mup", "mup", -6.0))
     return tuple(
-        Family(name, replace(net, parametrisation=p), "depth", (3, 6, 12, 24), ((lr, lr),), seeds=6)
+        Family(name, replace(net, parametrisation=p), "depth", (3, 6, 12, 24), ((lr, lr),), seeds=4)
         for name, p, lr in rows
     )
 
@@ -127,8 +127,7 @@ def _tradeoff() -> tuple[Family, ...]:
     """Networks of 2^16 and 2^18 weights in their blocks, N^2 L to a per cent, from wide to deep."""
     shapes = ((128, 4), (91, 8), (64, 16), (256, 4), (181, 8), (128, 16))
     return tuple(
-        Family(f"N = {N}, L = {L}", ResidualMLP(width=N, depth=L), "depth", (L,), ((-0.5, 3),), 0.5, 4)
-        for N, L in shapes
+        Family(f"N = {N}, L = {L}", ResidualMLP(width=N, depth=L), "depth", (L,), ((-0.5, 3),), 0.5) for N, L in shapes
     )
 
 
