@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 import pytest
 
 import execute
@@ -82,3 +88,26 @@ def test_a_warning_ends_the_build(book):
 def test_a_chapter_runs_in_an_empty_folder_on_one_thread(book):
     book("import os\nassert os.listdir() == []\nassert os.environ['OMP_NUM_THREADS'] == '1'")
     assert execute.execute()["one"] is not None
+
+
+def test_workers_leave_when_their_build_is_killed(tmp_path):
+    script = tmp_path / "parent.py"
+    script.write_text(
+        "import os, sys, time\n"
+        f"sys.path.insert(0, {str(Path(execute.__file__).parent)!r})\n"
+        "from concurrent.futures import ProcessPoolExecutor\n"
+        "import execute\n"
+        "with ProcessPoolExecutor(1, initializer=execute.leave_with, initargs=(os.getpid(),)) as pool:\n"
+        "    print(pool.submit(os.getpid).result(), flush=True)\n"
+        "    time.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as parent:
+        worker = int(parent.stdout.readline())
+        parent.kill()
+    for _ in range(200):
+        try:
+            os.kill(worker, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    pytest.fail("the worker outlived its build by 20 seconds")

@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
@@ -119,6 +120,17 @@ def run_notebook(notebook: Any, folder: str, environment: dict[str, str] | None 
     return notebook, time.perf_counter() - start, "\n".join(noise)
 
 
+def leave_with(parent: int) -> None:
+    """End this process when ``parent`` has gone: a killed build must not leave workers that hold the build's lock."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def _job(path: Path) -> tuple[Any, float, str]:
     with tempfile.TemporaryDirectory() as folder:  # a chapter may depend on nothing but the package
         return run_notebook(read_notebook(path), folder)
@@ -189,7 +201,8 @@ def execute(fresh: bool = False) -> dict[str, float | None]:
             todo.append(path)
     todo.sort(key=lambda path: -known.get(path.stem, path.stat().st_size))  # the longest first
     failures = []
-    with ProcessPoolExecutor(max_workers=max(1, min(len(todo), os.cpu_count() or 1))) as pool:
+    workers = max(1, min(len(todo), os.cpu_count() or 1))
+    with ProcessPoolExecutor(max_workers=workers, initializer=leave_with, initargs=(os.getpid(),)) as pool:
         jobs = {pool.submit(_job, path): path for path in todo}
         for job in as_completed(jobs):
             path = jobs[job]
