@@ -127,7 +127,8 @@ def _tradeoff() -> tuple[Family, ...]:
     """Networks of 2^16 and 2^18 weights in their blocks, N^2 L to a per cent, from wide to deep."""
     shapes = ((128, 4), (91, 8), (64, 16), (256, 4), (181, 8), (128, 16))
     return tuple(
-        Family(f"N = {N}, L = {L}", ResidualMLP(width=N, depth=L), "depth", (L,), ((-0.5, 3),), 0.5) for N, L in shapes
+        Family(f"N = {N}, L = {L}", ResidualMLP(width=N, depth=L), "depth", (L,), ((-0.5, 3),), 0.5, 4)
+        for N, L in shapes
     )
 
 
