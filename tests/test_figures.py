@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from lrtransfer import pictures, plots, presets, report, sliders
 from lrtransfer.depth.slider import TRAJECTORY
+from lrtransfer.rates import BestLR
 
 
 @pytest.fixture(autouse=True)
@@ -73,6 +74,18 @@ def test_a_sweep_leaves_out_rates_at_which_a_seed_diverged():
     np.testing.assert_allclose(curve.get_ydata(), np.sqrt(losses[:2].prod(axis=1)))
     assert list(bar.get_xdata()) == [0.15, 0.25] and list(marker.get_xdata()) == [0.2]
     assert len(ax.collections) == 1, "the band over seeds"
+
+
+def test_sweeps_of_several_sizes_mark_no_minimum_that_is_only_a_bound():
+    _, ax = plots.panels(1, 1)
+    rates, losses = np.array([0.1, 0.2, 0.4]), np.array([[1.0], [0.5], [0.7]])
+    best = [BestLR(0.2, 0.15, 0.25, False), BestLR(0.4, 0.4, 0.4, True)]
+    plots.rate_sweeps(ax, [rates, rates], [losses, losses], best, plots.labels("L", [3, 6]))
+    assert ax.get_legend_handles_labels()[1] == ["L = 3", "L = 6"]
+    assert len(ax.lines) == 4, "two curves, one marker with its bar"
+    plots.plain_ticks(ax)
+    ax.set_ylim(0.3, 3)
+    assert {"0.5", "1", "2"} <= {label.get_text() for label in ax.get_yticklabels()}
 
 
 def test_the_same_drawing_gives_the_same_file():

@@ -1,108 +1,26 @@
 """Downloads against a server on this machine that drops, lies, cannot resume or is not there; archives that are bad."""
 
 import hashlib
-import http.server
-import io
 import os
-import pickle
 import re
 import signal
 import subprocess
 import sys
-import tarfile
 import threading
 import time
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
-from lrtransfer.residual import archives, downloads
 from lrtransfer.residual import data as data_module
-from lrtransfer.residual.archives import DataUnavailable, read_cifar10, read_tiny_imagenet
+from lrtransfer.residual import downloads
+from lrtransfer.residual.archives import DataUnavailable, read_cifar10
 from lrtransfer.residual.downloads import SOURCES, Source, data_folder, fetch, load_source
-
-
-class Server(http.server.ThreadingHTTPServer):
-    """Serves one file; ``ranges``: whether it can resume; ``drops``: bytes after which each next answer breaks off."""
-
-    daemon_threads = True
-
-    def __init__(self, content):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.content, self.ranges, self.drops, self.pace, self.status = content, True, [], 0.0, None
-        self.asked = []  # the Range header of every request
-        self.url = f"http://127.0.0.1:{self.server_address[1]}/set.archive"
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        s = self.server
-        wanted = self.headers.get("Range")
-        s.asked.append(wanted)
-        start = int(wanted.removeprefix("bytes=").removesuffix("-")) if wanted and s.ranges else 0
-        if s.status:
-            self.send_error(s.status)
-            return
-        if start >= len(s.content):
-            self.send_response(416)
-            self.send_header("Content-Range", f"bytes */{len(s.content)}")
-            self.end_headers()
-            return
-        self.send_response(206 if start else 200)
-        if start:
-            self.send_header("Content-Range", f"bytes {start}-{len(s.content) - 1}/{len(s.content)}")
-        self.send_header("Content-Length", str(len(s.content) - start))
-        self.end_headers()
-        body = s.content[start:]
-        body = body[: s.drops.pop(0)] if s.drops else body
-        for i in range(0, len(body), 20_000):
-            self.wfile.write(body[i : i + 20_000])
-            time.sleep(s.pace)
-
-    def log_message(self, *arguments):
-        pass
-
-
-def old_pickle(x, y):
-    """A batch as Python 2 and NumPy 1 wrote it, opcode by opcode: module names and 0/1 flags of that time."""
-
-    def text(value):  # SHORT_BINSTRING or BINSTRING: Python 2's str
-        return (b"U" + bytes([len(value)]) if len(value) < 256 else b"T" + len(value).to_bytes(4, "little")) + value
-
-    def whole(value):
-        return b"J" + int(value).to_bytes(4, "little", signed=True)
-
-    dtype = b"cnumpy\ndtype\n" + text(b"u1") + whole(0) + whole(1) + b"\x87R"
-    dtype += b"(" + whole(3) + text(b"|") + b"NNN" + whole(-1) + whole(-1) + whole(0) + b"tb"
-    array = b"cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\n" + whole(0) + b"\x85" + text(b"b") + b"\x87R"
-    array += (
-        b"(" + whole(1) + whole(x.shape[0]) + whole(x.shape[1]) + b"\x86" + dtype + b"\x89" + text(x.tobytes()) + b"tb"
-    )
-    labels = b"](" + b"".join(whole(label) for label in y) + b"e"
-    return b"\x80\x02}(" + text(b"data") + array + text(b"labels") + labels + b"u."
-
-
-def tar_of(members):
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        for name, content in members.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-    return packed.getvalue()
-
-
-def cifar_batches(images=12):
-    random = np.random.default_rng(0)
-    names = [*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"]
-    return {
-        name: (random.integers(0, 256, (images, 3072), dtype=np.uint8), random.integers(0, 10, images))
-        for name in names
-    }
+from lrtransfer.residual.prepared import PARTS
+from small_archives import cifar_archive, cifar_batches
+from small_server import Server
 
 
 @pytest.fixture(scope="module")
@@ -112,10 +30,7 @@ def batches():
 
 @pytest.fixture(scope="module")
 def archive(batches):
-    """A small cifar-10-python.tar.gz, about 220 kB: a dozen blocks of a download."""
-    members = {"cifar-10-batches-py/batches.meta": b"not read"}
-    members |= {f"cifar-10-batches-py/{name}": old_pickle(*batch) for name, batch in batches.items()}
-    return tar_of(members)
+    return cifar_archive(batches)
 
 
 @pytest.fixture
@@ -283,7 +198,7 @@ def damage_half(folder):
 
 @pytest.mark.parametrize("damage", [damage_truncate, damage_zeros, damage_missing, damage_note, damage_half])
 def test_a_damaged_cache_is_noticed_and_prepared_again(damage, source, server, tmp_path, capfd):
-    whole = {part: np.array(getattr(load_source(source, tmp_path, progress=False), part)) for part in downloads._PARTS}
+    whole = {part: np.array(getattr(load_source(source, tmp_path, progress=False), part)) for part in PARTS}
     damage(tmp_path / "small")
     data = load_source(source, tmp_path)
     for part, array in whole.items():
@@ -383,117 +298,3 @@ def test_checksums_are_pinned():
     assert SOURCES["tiny-imagenet"].file == "tiny-imagenet-200.zip"
     assert SOURCES["tiny-imagenet"].checksum == "md5:90528d7ca1a48142e341f4ef8d21d0de"
     assert set(SOURCES) < set(data_module.DATASETS)
-
-
-# Archives
-
-
-@pytest.mark.parametrize("protocol", [0, 2, 4])
-def test_batches_pickled_by_python_3_are_read_too(protocol, batches, tmp_path):
-    members = {
-        f"cifar-10-batches-py/{name}": pickle.dumps({b"data": x, b"labels": y.tolist()}, protocol=protocol)
-        for name, (x, y) in batches.items()
-    }
-    (tmp_path / "c.tar.gz").write_bytes(tar_of(members))
-    raw = read_cifar10(tmp_path / "c.tar.gz", show=False)
-    x, _ = batches["data_batch_3"]
-    assert raw.train_x.shape == (60, 32, 32, 3)
-    assert raw.train_x[24 + 5, 7, 9, 2] == x[5, 2048 + 7 * 32 + 9]  # blue plane, row 7, column 9
-
-
-class Malicious:
-    def __reduce__(self):
-        return (os.system, ("touch was-run",))
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (pickle.dumps({b"data": Malicious()}), "system is not allowed"),
-        (pickle.dumps({b"data": np.array([print], dtype=object), b"labels": [0]}), "not allowed"),
-        (pickle.dumps({b"data": np.zeros((1, 3072)), b"labels": [0]}), "not allowed"),
-        (pickle.dumps({b"data": np.zeros((1, 3072), np.uint8), b"labels": [10]}), "a batch of shape"),
-        (pickle.dumps({b"data": np.zeros((2, 3072), np.uint8), b"labels": [1]}), "a batch of shape"),
-        (pickle.dumps([1, 2]), "cannot be read"),
-        (b"", "cannot be read"),
-    ],
-    ids=["code", "objects", "floats", "label", "lengths", "list", "empty"],
-)
-def test_pickles_that_hold_anything_else_are_refused(content, words, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "c.tar.gz").write_bytes(tar_of({"cifar-10-batches-py/data_batch_1": content}))
-    with pytest.raises(DataUnavailable, match=words):
-        read_cifar10(tmp_path / "c.tar.gz", show=False)
-    assert files(tmp_path) == {"c.tar.gz"}
-
-
-def test_incomplete_archives_are_named(archive, batches, tmp_path):
-    path = tmp_path / "c.tar.gz"
-    path.write_bytes(tar_of({"x/data_batch_1": old_pickle(*batches["data_batch_1"])}))
-    with pytest.raises(DataUnavailable, match=r"lacks data_batch_2, .*test_batch"):
-        read_cifar10(path, show=False)
-    path.write_bytes(archive[: len(archive) // 2])
-    with pytest.raises(DataUnavailable, match="cannot be read as a CIFAR-10 archive"):
-        read_cifar10(path, show=False)
-    with pytest.raises(DataUnavailable, match="cannot be read as a Tiny ImageNet archive"):
-        read_tiny_imagenet(path, show=False)
-
-
-OUTSIDE = ["/etc/passwd", "../up", "a/../../up", "C:\\up", "a\\..\\..\\up", "\\\\host\\up"]
-
-
-@pytest.mark.parametrize("name", OUTSIDE)
-def test_names_that_leave_the_folder_are_refused(name, tmp_path):
-    (tmp_path / "c.tar.gz").write_bytes(tar_of({name: b""}))
-    with zipfile.ZipFile(tmp_path / "t.zip", "w") as packed:
-        packed.writestr(name, b"")
-    for read, file in ((read_cifar10, "c.tar.gz"), (read_tiny_imagenet, "t.zip")):
-        with pytest.raises(DataUnavailable, match="points outside"):
-            read(tmp_path / file, False)
-    assert archives.check_member("a/b..c/d", tmp_path) == "a/b..c/d"
-
-
-def picture(colour):
-    packed = io.BytesIO()
-    Image.new("L" if isinstance(colour, int) else "RGB", (64, 64), colour).save(packed, "JPEG", quality=95)
-    return packed.getvalue()
-
-
-def tiny_imagenet(path, *, without=()):
-    """The layout of tiny-imagenet-200.zip with three classes listed out of order; classes differ in brightness."""
-    ids = ["n03", "n01", "n02"]
-    members = {"wnids.txt": "\n".join(ids) + "\n"}
-    for k, wnid in enumerate(sorted(ids)):
-        for i in range(6):
-            grey = 60 * k + 10 * i
-            members[f"train/{wnid}/images/{wnid}_{i}.JPEG"] = picture(grey if i == 0 else (grey, grey, grey))
-        members[f"train/{wnid}/{wnid}_boxes.txt"] = "x\n"
-        members[f"val/images/val_{k}.JPEG"] = picture((60 * k + 5,) * 3)
-    lines = [f"val_{k}.JPEG\t{wnid}\t0\t0\t9\t9" for k, wnid in enumerate(sorted(ids))]
-    members["val/val_annotations.txt"] = "\n".join(lines) + "\n"
-    members["test/images/test_0.JPEG"] = picture((1, 2, 3))
-    with zipfile.ZipFile(path, "w") as packed:
-        for name, content in members.items():
-            if name not in without:
-                packed.writestr("tiny-imagenet-200/" + name, content)
-
-
-def test_tiny_imagenet_is_read(tmp_path):
-    tiny_imagenet(tmp_path / "t.zip")
-    raw = read_tiny_imagenet(tmp_path / "t.zip", show=False)
-    assert raw.train_x.shape == (18, 64, 64, 3) and raw.test_x.shape == (3, 64, 64, 3) and raw.classes == 3
-    # JPEG keeps a flat grey to a level or so; the classes are 60 apart, the images of one 10.
-    levels = raw.train_x.mean(axis=(1, 2, 3))
-    np.testing.assert_allclose(np.sort(levels), [60 * k + 10 * i for k in range(3) for i in range(6)], atol=2)
-    np.testing.assert_array_equal(raw.train_y, (levels + 5) // 60)
-    np.testing.assert_array_equal(raw.test_y, (raw.test_x.mean(axis=(1, 2, 3)) + 5) // 60)
-    assert (np.diff(raw.train_y) < 0).any()  # shuffled
-    again = read_tiny_imagenet(tmp_path / "t.zip", show=False)
-    np.testing.assert_array_equal(again.train_x, raw.train_x)
-
-
-@pytest.mark.parametrize("name", ["wnids.txt", "val/val_annotations.txt", "val/images/val_1.JPEG"])
-def test_a_tiny_imagenet_that_lacks_something_is_refused(name, tmp_path):
-    tiny_imagenet(tmp_path / "t.zip", without=[name])
-    with pytest.raises(DataUnavailable, match="cannot be read as a Tiny ImageNet archive"):
-        read_tiny_imagenet(tmp_path / "t.zip", show=False)

@@ -5,22 +5,27 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from lrtransfer.presets import PRESETS
-from lrtransfer.rates import best_lr, drift
-from lrtransfer.residual import ConvNet, ResidualMLP, ResNet, VisionTransformer, final_losses
+from lrtransfer.rates import BestLR, best_lr, drift
+from lrtransfer.residual import ConvNet, ResidualMLP, ResNet, VisionTransformer, coordinate_check, final_losses
 from lrtransfer.residual.experiments import (
     THEMES,
     Family,
+    FamilyResult,
     StopsAfter,
+    between_depths,
     block_work,
+    changes_of,
+    depth_families,
+    further,
+    gains,
+    in_errors,
     inner_work,
+    mean_and_error,
     optima_row,
     optimum_text,
     plan,
-    power,
     train,
     train_values,
 )
@@ -50,6 +55,8 @@ def test_width_varies_where_it_is_said_to():
 
 def test_windows_are_shared_or_one_a_size():
     assert list(FAMILY.values(0)) == list(FAMILY.values(2)) == [0.125, 0.25, 0.5, 1.0, 2.0]
+    assert [list(grid) for grid in FAMILY.grids] == 3 * [list(FAMILY.values(0))]
+    assert FAMILY.letter == "L" and replace(FAMILY, vary="width").letter == "N"
     own = replace(FAMILY, windows=((0.0, 1.0), (-1.0, 0.0), (-2.0, -1.0)), octaves=0.5)
     np.testing.assert_allclose(own.values(2), 2.0 ** np.array([-2, -1.5, -1]))
 
@@ -102,13 +109,50 @@ def test_lowest_is_the_mean_log_loss_at_the_best_rate_of_the_grid():
         assert error == pytest.approx(abs(row[0] - row[1]) / 2)  # standard error of two seeds
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.floats(-3, 3), st.lists(st.floats(0.1, 10), min_size=1, max_size=4))
-def test_power_finds_a_power(exponent, constants):
-    sizes = np.array([2, 3, 7, 20])
-    slope, error = power(sizes, np.array(constants) * sizes[:, None] ** exponent)
-    assert slope == pytest.approx(exponent, abs=1e-9)
-    assert error == pytest.approx(0, abs=1e-9)
+def test_mean_and_error_over_seeds():
+    mean, error = mean_and_error([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0]])
+    np.testing.assert_allclose(mean, [2, 5])
+    np.testing.assert_allclose(error, [1 / math.sqrt(3), 0])  # the standard deviation of 1, 2, 3 is one
+    mean, error = mean_and_error([[4.0]])
+    assert (mean[0], error[0]) == (4, 0)
+
+
+def test_differences_in_standard_errors():
+    np.testing.assert_allclose(in_errors([2.0, -1.0], [0.5, 0.25]), [4, -4])
+    assert in_errors(0.0, 0.0) == 0 and in_errors(1.0, 0.0) == pytest.approx(1e9)
+
+
+def test_further_compares_the_moves_and_not_their_signs():
+    def moving(first, last, spread):
+        ends = tuple(BestLR(2.0**v, 2.0 ** (v - spread), 2.0 ** (v + spread), False) for v in (first, last))
+        return FamilyResult(FAMILY, (), ends)
+
+    falls, rises = moving(0, -3, 0.3), moving(0, 1, 0.4)
+    assert further(falls, rises) == pytest.approx(2 / math.sqrt(2 * 0.3**2 + 2 * 0.4**2))
+    assert further(rises, falls) == pytest.approx(-further(falls, rises))
+
+
+def test_gains_are_falls_with_the_errors_of_both_ends():
+    fall, error = gains([1.0, 0.4, 0.6], [0.3, 0.4, 0.0])
+    np.testing.assert_allclose(fall, [0.6, -0.2])
+    np.testing.assert_allclose(error, [0.5, 0.4])
+
+
+def test_distance_between_depths_against_sums():
+    curves = np.random.default_rng(0).uniform(0.1, 2, (3, 4, 2))  # depths, evaluations, seeds
+    logs = [[sum(math.log(v) for v in row) / 2 for row in depth] for depth in curves]
+    for step, distance in enumerate(between_depths(curves)):
+        here = [depth[step] for depth in logs]
+        assert distance == pytest.approx(math.sqrt(sum((v - sum(here) / 3) ** 2 for v in here) / 3))
+    np.testing.assert_array_equal(between_depths(curves[[0, 0]]), 0)
+
+
+def test_changes_of_a_layer_by_its_name():
+    check = coordinate_check(TINY, (4, 8), steps=1, seeds=(0, 1, 2), batch=8)
+    for k, layer in enumerate(check.layers):
+        np.testing.assert_array_equal(changes_of(check, layer), check.changes[:, k])
+    with pytest.raises(ValueError, match="layer = 'middle'"):
+        changes_of(check, "middle")
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -129,6 +173,22 @@ def test_plans_refuse_unknown_words():
         plan("height")
     with pytest.raises(ValueError, match="preset"):
         plan("width", "huge")
+
+
+def test_smoke_already_shows_the_effect_of_the_opening_figure():
+    trials = {family.name: train(family) for family in depth_families("smoke")}
+    for name, trial in trials.items():
+        assert trial.family.network.parametrisation == name and not trial.on_edge
+        assert not any(np.isnan(table).any() for table in trial.losses)
+    # mup's best rate falls by about one octave per octave of depth even here; 1/sqrt(L) keeps its own.
+    sp, mup, sqrt = (trials[name].drift for name in ("sp", "mup", "mup_sqrt_depth"))
+    assert mup.slope + 3 * mup.slope_error < -0.5 < sqrt.slope - 3 * sqrt.slope_error
+    assert sp.slope + 3 * sp.slope_error < sqrt.slope - 3 * sqrt.slope_error
+
+
+def test_opening_families_refuse_an_unknown_preset():
+    with pytest.raises(ValueError, match=r"preset = 'huge' .*'smoke'"):
+        depth_families("huge")
 
 
 @pytest.mark.parametrize("kind", [ResidualMLP, ConvNet, ResNet, VisionTransformer])

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lrtransfer.residual.finite import convergence_rate, empirical_ntk
+from lrtransfer.fits import power_law
+from lrtransfer.residual.finite import empirical_ntk
 from lrtransfer.residual.lazy import LAYERS, lazy_outputs, linear_ntk, relu_ntk, relu_profile
 
 COSINES = np.array([-1.0, -0.9, -0.3, 0.0, 0.5, 0.99, 1.0])
@@ -27,7 +28,7 @@ def test_layer_time_against_finite_depth_with_rate_one_over_depth():
     depths = [50, 100, 200, 400]
     errors = np.array([relu_ntk(COSINES, depth) - endless for depth in depths])
     for column in np.abs(errors).T[1:]:  # at -1 the first order is small and the next, L^-3/2, still shows
-        assert abs(convergence_rate(depths, column).slope + 1) < 0.02
+        assert abs(power_law(depths, column).slope + 1) < 0.02
     # Extrapolated: 2 K_2L - K_L leaves 1/L^2 (L^-3/2 at -1) of a kernel of order one.
     ends = relu_ntk(COSINES, 2000), relu_ntk(COSINES, 4000)
     np.testing.assert_allclose(2 * ends[1] - ends[0], endless, atol=2e-6)

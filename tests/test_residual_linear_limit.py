@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lrtransfer.fits import power_law
 from lrtransfer.residual._linear_fields import at_layer_times, chebyshev_nodes, layer_time_sweep
-from lrtransfer.residual.finite import convergence_rate, train_ensemble
+from lrtransfer.residual.finite import train_ensemble
 from lrtransfer.residual.lazy import linear_ntk
 from lrtransfer.residual.linear_limit import best_theory_lr, linear_kernels, linear_limit
 from lrtransfer.residual.nonlinear_limit import nonlinear_limit
@@ -44,7 +45,7 @@ def test_ensemble_mean_approaches_the_limit_as_one_over_the_width():
     widths, draws = [12, 24, 48], 1500
     outputs = [train_ensemble(lr, gamma0, n, depth, steps, draws=draws).f[-1] for n in widths]
     errors = [abs(f.mean() - limit) for f in outputs]
-    fit = convergence_rate(widths, errors, [f.std(ddof=1) / math.sqrt(draws) for f in outputs])
+    fit = power_law(widths, errors, [f.std(ddof=1) / math.sqrt(draws) for f in outputs])
     assert fit.error < 0.15  # the test has power: -1/2 and -2 are excluded
     # The next order, 1/N^2, bends the line: at N = 12 it is up to a tenth of the first.
     assert abs(fit.slope + 1) < 4 * fit.error + 0.1
@@ -79,7 +80,7 @@ def test_lazy_limit_is_reached_as_gamma0_squared():
     t = np.arange(51)
     lazy = 1 - (1 - 0.02 * 3 * math.e) ** t
     gammas = [0.1, 0.03, 0.01]
-    fit = convergence_rate(gammas, [np.abs(linear_limit(0.02, g, math.inf, 50) - lazy).max() for g in gammas])
+    fit = power_law(gammas, [np.abs(linear_limit(0.02, g, math.inf, 50) - lazy).max() for g in gammas])
     assert abs(fit.slope - 2) < 0.01  # the next power is gamma_0^4: a hundredth at gamma_0 = 0.1
 
 
@@ -112,7 +113,7 @@ def test_kernels_converge_with_depth():
     for depth in (8, 16, 32, 64):
         run = linear_kernels(0.05, 1.0, depth, 8)
         errors.append(np.abs(run.H[:, :, :: depth // 2] - endless.H).max())
-    fit = convergence_rate([8, 16, 32, 64], errors)
+    fit = power_law([8, 16, 32, 64], errors)
     assert abs(fit.slope + 1) < 0.1  # a/L + b/L^2 with |b/a| of order one
 
 
@@ -247,18 +248,3 @@ def test_bad_arguments_of_the_others_are_named():
         best_theory_lr([3], steps=0)
     with pytest.raises(ValueError, match="branch"):
         best_theory_lr([3, math.inf], 0.0)
-    with pytest.raises(ValueError, match="sizes"):
-        convergence_rate([1, 1, 2], [1, 1, 1])
-    with pytest.raises(ValueError, match="errors"):
-        convergence_rate([1, 2, 3], [1, 0, 1])
-
-
-def test_convergence_rate_recovers_a_power_law_and_its_error():
-    x = np.array([1.0, 2, 4, 8])
-    fit = convergence_rate(x, 3 / x**1.5)
-    np.testing.assert_allclose([fit.slope, fit.error, fit.intercept], [-1.5, 0, math.log(3)], atol=1e-7)
-    # Against the scatter of repeated measurements with known errors.
-    rng = np.random.default_rng(0)
-    slopes = [convergence_rate(x, (1 + 0.05 * rng.standard_normal(4)) / x, 0.05 / x).slope for _ in range(2000)]
-    expected = convergence_rate(x, 1 / x, 0.05 / x).error
-    assert abs(np.std(slopes) / expected - 1) < 0.08  # 2000 draws know a spread to 1.6%; log bends by 5%^2

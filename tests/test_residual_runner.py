@@ -149,7 +149,7 @@ def test_compile_reaches_the_training(path, monkeypatch):
         return np.ones((settings.steps + 1, len(lrs)))
 
     monkeypatch.setattr(training, "train_runs", watch)
-    monkeypatch.setattr(runner, "_check_cuda", lambda *_: None)
+    monkeypatch.setattr(runner, "check_cuda", lambda *_: None)
     run(replace(SWEEP, compile=True), path, device="cpu")
     assert seen and all(seen)
     run(replace(SWEEP, seeds=(2,)), path, device="cpu")

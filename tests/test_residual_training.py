@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from lrtransfer.rates import best_lr, drift
-from lrtransfer.residual import DEPTH_PRESETS, ResidualMLP, depth_sweep, final_losses, train_sweep, training
+from lrtransfer.residual import ResidualMLP, final_losses, train_sweep, training
 from lrtransfer.residual import data as data_module
 from lrtransfer.residual.network import stream
 from lrtransfer.residual.runs import Minibatches
@@ -277,25 +276,3 @@ def test_digits_are_split_and_standardised():
     assert set(digits.train_y) == set(digits.test_y) == set(range(10))
     with pytest.raises(ValueError, match="read-only"):
         digits.train_x[0, 0] = 1.0
-
-
-def test_smoke_preset_already_shows_the_effect():
-    calls = []
-    result = depth_sweep("smoke", progress=lambda done, total: calls.append((done, total)))
-    row = DEPTH_PRESETS["smoke"]
-    assert calls == [(i, 9) for i in range(1, 10)]
-    assert result.preset == "smoke" and tuple(result.depths) == row.depths
-    slopes = {}
-    for curve in result.curves:
-        assert curve.losses.shape == (3, curve.lrs.size, row.seeds) and not np.isnan(curve.losses).any()
-        # Warnings are errors here, so this also says that no optimum sits on the edge of its grid.
-        slopes[curve.parametrisation] = drift([best_lr(curve.lrs, x) for x in curve.losses], result.depths)
-    # mup's best rate falls by about one octave per octave of depth even here; 1/sqrt(L) keeps its own.
-    mup, sqrt = slopes["mup"], slopes["mup_sqrt_depth"]
-    assert mup.slope + 3 * mup.slope_error < -0.5 < sqrt.slope - 3 * sqrt.slope_error
-    assert slopes["sp"].slope + 3 * slopes["sp"].slope_error < sqrt.slope - 3 * sqrt.slope_error
-
-
-def test_depth_sweep_refuses_an_unknown_preset():
-    with pytest.raises(ValueError, match=r"preset = 'huge' .*'smoke'"):
-        depth_sweep("huge")

@@ -190,8 +190,8 @@ def test_critical_alpha_against_kappa():
     scaled = s.critical_alpha(kappas) * np.sqrt(kappas)
     assert (np.diff(scaled) > 0).all() and (scaled < LIMIT).all()
     assert scaled[-1] == pytest.approx(LIMIT, rel=1e-4)
-    fit = s.power_fit(kappas, scaled / np.sqrt(kappas))
-    assert fit.exponent == pytest.approx(-0.5, abs=2e-3)
+    fit = s.power_law(kappas, scaled / np.sqrt(kappas))
+    assert fit.slope == pytest.approx(-0.5, abs=2e-3)
 
 
 def test_one_step_factor():
@@ -414,9 +414,9 @@ def test_rates_against_kappa():
         loss = s.excess_loss(method, teacher, covariance, stages)
         rates = s.decay_rate(loss, high=1e-6, low=1e-14)
         # the factor t of the double root of 1 - 1/s bends the momentum methods by a few per cent
-        assert s.power_fit(kappas, rates).exponent == pytest.approx(exponent, abs=0.05)
+        assert s.power_law(kappas, rates).slope == pytest.approx(exponent, abs=0.05)
         assert (rates > 2 * np.log(1 / s.rate(kappas)) * 0.8).all() or method == "gd"
-    assert s.power_fit([1, 10, 100], [2, 200, 20000]).exponent == pytest.approx(2, abs=1e-12)
+    assert s.power_law([1, 10, 100], [2, 200, 20000]).slope == pytest.approx(2, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -438,7 +438,7 @@ def test_rates_against_kappa():
         (lambda: s.perturbed_nesterov([1.0, 2.0], [1.0, 1.0], 3, alpha=-0.1), "alpha = -0.1"),
         (lambda: s.lemma_bounds(4.0, 3, smoothness=0.0, distance=1.0, gap=1.0), "smoothness = 0.0"),
         (lambda: s.decay_rate([1.0, 0.5]), "excess has 0 stages"),
-        (lambda: s.power_fit([1.0, 2.0], [1.0, 2.0]), "n >= 3"),
+        (lambda: s.power_law([1.0, 2.0], [1.0, 2.0]), "sizes = .* at least three"),
         (lambda: s.potential(s.run("gd", *s.problem(10.0, 1.0, 2), 3)), 'run of method "gd"'),
         (lambda: s.potential(s.run("stacking", *s.problem(10.0, 1.0, 2), 3, warmup=2)), "warmup 2"),
         (lambda: s.potential(s.run("stacking", *s.problem(10.0, 1.0, 2), 3, beta=0.1)), "beta = 0.1"),

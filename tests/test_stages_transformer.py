@@ -388,6 +388,14 @@ def test_differences_are_paired_by_seed():
     mean, error = result.difference("stacking", "random")
     assert mean == pytest.approx((gap[0] + gap[1]) / 2, abs=1e-15)
     assert error == pytest.approx(abs(gap[0] - gap[1]) / 2, abs=1e-15)  # two seeds: |a - b| / sqrt(2) / sqrt(2)
+    steps, means, errors = result.course("stacking", "random")
+    assert (steps[0], steps[-1]) == (
+        ROW.transformer.steps,
+        result.steps[-1],
+    )  # the first one right after the second block came
+    assert (means[-1], errors[-1]) == (mean, error)
+    with pytest.raises(ValueError, match="other"):
+        result.course("stacking", "rando")
     with pytest.raises(ValueError, match="lr"):
         result.difference("stacking", "random", lr=0.01)
     inf = np.inf

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from lrtransfer.rates import BestLR
+
 BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, BLACK = (
     "#0072B2",
     "#E69F00",
@@ -115,6 +117,15 @@ def rate_sweep(
         ax.plot(lr, height, "v", color=color, ms=7, mec="white", mew=0.8, zorder=5)
 
 
+def rate_sweeps(
+    ax: Axes, lrs: Sequence[ArrayLike], losses: Sequence[ArrayLike], best: Sequence[BestLR], names: Sequence[str]
+) -> None:
+    """``rate_sweep`` of every size, dark to light; a best rate on the edge of its sweep is not marked."""
+    for rates, table, optimum, name, color in zip(lrs, losses, best, names, ordered_colors(len(names)), strict=True):
+        mark = None if optimum.on_edge else (optimum.low, optimum.lr, optimum.high)
+        rate_sweep(ax, rates, table, label=name, color=color, best=mark)
+
+
 def mark_minimum(ax: Axes, x: ArrayLike, y: ArrayLike, *, color: Any) -> None:
     """A triangle at the lowest finite point of a curve."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
@@ -129,10 +140,25 @@ def size_ticks(ax: Axes, sizes: ArrayLike) -> None:
     ax.minorticks_off()
 
 
+def plain_ticks(ax: Axes) -> None:
+    """Plain numbers on a logarithmic y axis: 1, 2, 5 and their tens."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_minor_locator(NullLocator())
+
+
 def legend_beside(figure: Figure, ax: Axes, **kwargs: Any) -> None:
     """One legend for all panels, to the right of them."""
     handles, labels = ax.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right center", **kwargs)
+
+
+def legend_under(figure: Figure, ax: Axes, **kwargs: Any) -> None:
+    """One legend for all panels, below them, in a row."""
+    handles, labels = ax.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), **kwargs)
 
 
 def legend_below(ax: Axes, columns: int, **kwargs: Any) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer._check import positive, refuse
+from lrtransfer.fits import power_law
 
 Array = NDArray[np.float64]
 
@@ -174,11 +175,8 @@ def drift(best_lrs: Sequence[BestLR] | ArrayLike, sizes: ArrayLike) -> Drift:
     if isinstance(entries, list):
         on_edge = any(entry.on_edge for entry in entries if isinstance(entry, BestLR))
         entries = [entry.lr if isinstance(entry, BestLR) else entry for entry in entries]
-    rates = np.log2(positive("best_lrs", entries))
+    rates = positive("best_lrs", entries)
     if rates.shape != octaves.shape:
         raise refuse("best_lrs", best_lrs, f"as many rates as there are sizes, {octaves.size}")
-    x, y = octaves - octaves.mean(), rates - rates.mean()
-    slope = x @ y / (x @ x)
-    left_over = y - slope * x
-    error = np.sqrt(left_over @ left_over / (x.size - 2) / (x @ x))
-    return Drift(float(slope), float(error), float(rates[-1] - rates[0]), on_edge)
+    fit = power_law(sizes, rates)  # the base of the logarithms drops out of the slope and its error
+    return Drift(fit.slope, fit.error, float(np.log2(rates[-1]) - np.log2(rates[0])), on_edge)

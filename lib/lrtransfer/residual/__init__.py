@@ -15,11 +15,11 @@ it; ``command`` is ``lrtransfer sweep``.
 Torch, scikit-learn, pooch, distributed and pyarrow are imported when they are used, not before.
 """
 
+from lrtransfer.fits import power_law as convergence_rate
 from lrtransfer.residual.comparisons import depth_gaps, fitting_lr, fitting_rates, width_gaps
 from lrtransfer.residual.coordinates import CoordinateCheck, coordinate_check, coordinate_check_model, rate_sweep
-from lrtransfer.residual.experiments import DEPTH_PRESETS, DepthCurves, DepthPreset, DepthSweep, depth_sweep
 from lrtransfer.residual.export import export
-from lrtransfer.residual.finite import convergence_rate, empirical_ntk, train_ensemble
+from lrtransfer.residual.finite import empirical_ntk, train_ensemble
 from lrtransfer.residual.lazy import LazyProfile, lazy_outputs, linear_ntk, relu_ntk, relu_profile
 from lrtransfer.residual.linear_limit import LinearLimit, best_theory_lr, linear_kernels, linear_limit
 from lrtransfer.residual.nonlinear_limit import NonlinearLimit, nonlinear_limit
@@ -45,16 +45,12 @@ from lrtransfer.residual.sweep_file import read_sweep, shipped
 from lrtransfer.residual.training import final_losses, group_size, train_runs, train_sweep
 
 __all__ = [
-    "DEPTH_PRESETS",
     "KINDS",
     "PARAMETRISATIONS",
     "ConvNet",
     "CoordinateCheck",
     "Curve",
     "CurveResult",
-    "DepthCurves",
-    "DepthPreset",
-    "DepthSweep",
     "LayerScale",
     "LazyProfile",
     "LinearLimit",
@@ -73,7 +69,6 @@ __all__ = [
     "coordinate_check",
     "coordinate_check_model",
     "depth_gaps",
-    "depth_sweep",
     "empirical_ntk",
     "evaluation_steps",
     "export",

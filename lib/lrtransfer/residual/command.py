@@ -54,7 +54,7 @@ def _sweep(arguments: argparse.Namespace) -> str:
     if arguments.dry_run:
         return _plan(sweep, path)
     with Store(path) as store:
-        keys = {key for curve in sweep.curves for key, _, _ in sweep.runs(curve)}
+        keys = sweep.keys
         print(f"{sweep.title or path.stem}: {len(keys)} runs, {len(store.has(keys))} of them in {path} already")
         sys.stdout.flush()
         try:
@@ -78,9 +78,8 @@ def _plan(sweep: Sweep, path: Path) -> str:
         lines.append(f"{name:{wide}}  {s.steps:<6}  {s.batch:<5}  {len(curve.lrs)}: {low:.4g} to {high:.4g}")
     total = f"{len(sweep)} runs of {len(sweep.curves)} curves with {len(sweep.seeds)} seeds"
     if path.is_file():
-        keys = {key for curve in sweep.curves for key, _, _ in sweep.runs(curve)}
         with Store(path, read_only=True) as store:
-            total += f", {len(store.has(keys))} of them in {path} already"
+            total += f", {len(store.has(sweep.keys))} of them in {path} already"
     return "\n".join([*lines, total])
 
 

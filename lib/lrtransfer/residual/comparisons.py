@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer import _check
-from lrtransfer.residual.finite import ConvergenceRate, convergence_rate, train_ensemble
+from lrtransfer.fits import PowerLaw, power_law
+from lrtransfer.residual.finite import train_ensemble
 from lrtransfer.residual.linear_limit import best_theory_lr, linear_kernels, linear_limit
 
 Array = NDArray[np.float64]
@@ -33,7 +34,7 @@ class WidthGaps:
     draws: NDArray[np.int64]
     gaps: Array
     errors: Array
-    rate: ConvergenceRate
+    rate: PowerLaw
     mean: Array
 
 
@@ -52,7 +53,7 @@ def width_gaps(lr: float, gamma0: float, depth: int, steps: int, draws: Mapping[
         gaps.append(abs(mean[worst] - limit[worst]))
         errors.append(f[worst].std(ddof=1) / np.sqrt(count))
     widths = np.array(list(draws))
-    rate = convergence_rate(widths, gaps, errors)
+    rate = power_law(widths, gaps, errors)
     return WidthGaps(widths, np.array(list(draws.values())), np.array(gaps), np.array(errors), rate, mean)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer._check import choice, count, one, positive, refuse
+from lrtransfer.fits import power_by_seed
 from lrtransfer.residual.settings import NetworkSettings, check_settings, schedule_factors
 from lrtransfer.residual.training import _checked_data, _checked_rates, _checked_seeds, _torch
 
@@ -171,7 +172,7 @@ def coordinate_check_model(
     both = np.array([[[entry[name] for entry in row] for name in names] for row in found])  # (.., seeds, 2)
     changes, own = both[..., 0], both[..., 1]
     at = np.array(numbers)
-    return CoordinateCheck(at, tuple(names), changes, *_slopes(at, changes), own, *_slopes(at, own))
+    return CoordinateCheck(at, tuple(names), changes, *power_by_seed(at, changes), own, *power_by_seed(at, own))
 
 
 def rate_sweep(
@@ -292,14 +293,3 @@ def _scheduled(rates: list[float], factors: Array) -> Callable[..., None]:
             group["lr"] = rate * factor
 
     return set_rates
-
-
-def _slopes(sizes: NDArray[np.int64], changes: Array) -> tuple[Array, Array]:
-    """Slope of log change against log size (layers,), mean over seeds and standard error; inf for an overflow."""
-    x = np.log(sizes) - np.log(sizes).mean()
-    sound: NDArray[np.bool_] = np.asarray((np.isfinite(changes) & (changes > 0)).all(axis=(0, 2)))
-    y = np.log(np.where(sound[None, :, None], changes, 1.0))  # (sizes, layers, seeds)
-    slopes = np.tensordot(x, y, axes=1) / (x @ x)  # (layers, seeds)
-    seeds = slopes.shape[1]
-    error = slopes.std(axis=1, ddof=1) / math.sqrt(seeds) if seeds > 1 else np.zeros(len(slopes))
-    return np.where(sound, slopes.mean(axis=1), np.inf), np.where(sound, error, np.inf)

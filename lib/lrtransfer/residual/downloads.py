@@ -6,12 +6,9 @@ beside it a folder of NumPy files that later starts map into memory instead of r
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import shutil
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,16 +16,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from lrtransfer.residual.archives import DataUnavailable, RawImages, bar, read_cifar10, read_tiny_imagenet
-from lrtransfer.residual.data import Dataset, channel_statistics
+from lrtransfer.residual.data import Dataset
+from lrtransfer.residual.prepared import complaint, opened, prepare
 
 VARIABLE = "LRTRANSFER_DATA"
-_FORMAT = 1  # of the prepared folder; another number makes old ones be prepared again
 _CHUNK = 16 * 1024  # what a broken connection may lose
-_PARTS = ("train_x", "train_y", "test_x", "test_y")
 
 
 @dataclass(frozen=True)
@@ -87,24 +80,17 @@ def load_source(source: Source, folder: Path | None = None, *, progress: bool = 
     """
     folder = data_folder() if folder is None else Path(folder)
     prepared = folder / source.name
-    if _complaint(prepared, source) is not None:
+    if complaint(prepared, source.checksum) is not None:
         with _only_one(folder, source, progress) as alone:
-            trouble = _complaint(prepared, source)  # another process may have finished it meanwhile
+            trouble = complaint(prepared, source.checksum)  # another process may have finished it meanwhile
             if trouble is not None:
                 if prepared.exists() and progress:
                     print(f"{prepared} is not usable ({trouble}); preparing it again from the archive.", flush=True)
                 archive = _fetch(source, folder, progress)
                 for left in folder.glob(f"{source.name}.building-*") if alone else ():
                     shutil.rmtree(left, ignore_errors=True)  # by a process that was killed
-                _prepare(source, archive, prepared, progress)
-    note = json.loads((prepared / "complete.json").read_text())
-    train_x, train_y, test_x, test_y = (
-        np.load(prepared / f"{part}.npy", mmap_mode="r" if part.endswith("x") else None) for part in _PARTS
-    )
-    for labels in (train_y, test_y):
-        labels.setflags(write=False)
-    height, width, channels = note["shape"]
-    return Dataset(train_x, train_y, test_x, test_y, classes=note["classes"], shape=(height, width, channels))
+                prepare(source.read(archive, progress), source.checksum, prepared)
+    return opened(prepared)
 
 
 def fetch(source: Source, folder: Path | None = None, *, progress: bool = True) -> Path:
@@ -201,60 +187,6 @@ def _pull(source: Source, part: Path, progress: bool) -> bool:
                 file.write(block)
                 advance(len(block))
     return total is None or _size(part) == total
-
-
-def _prepare(source: Source, archive: Path, prepared: Path, progress: bool) -> None:
-    """Write the arrays beside their final place, then put them there in one step."""
-    raw = source.read(archive, progress)
-    building = prepared.with_name(f"{prepared.name}.building-{uuid.uuid4().hex}")
-    building.mkdir()
-    mean, deviation = channel_statistics(raw.train_x)
-    for name in ("train", "test"):
-        images: NDArray[np.uint8] = getattr(raw, f"{name}_x")  # (images, H, W, C)
-        flat = (len(images), images[0].size)
-        out = np.lib.format.open_memmap(building / f"{name}_x.npy", mode="w+", dtype=np.float32, shape=flat)
-        for i in range(0, len(images), 1000):
-            out[i : i + 1000] = ((images[i : i + 1000] - mean) / deviation).reshape(-1, flat[1])
-        out.flush()
-        del out
-        np.save(building / f"{name}_y.npy", getattr(raw, f"{name}_y"))
-    files = {f"{part}.npy": _print(building / f"{part}.npy") for part in _PARTS}
-    note = {"format": _FORMAT, "archive": source.checksum, "classes": raw.classes, "shape": raw.train_x.shape[1:]}
-    (building / "complete.json").write_text(json.dumps(note | {"files": files}))
-    if prepared.exists():
-        shutil.rmtree(prepared)
-    try:
-        building.rename(prepared)
-    except OSError:  # without a lock, another process may have been quicker
-        if _complaint(prepared, source) is not None:
-            raise
-        shutil.rmtree(building)
-
-
-def _complaint(prepared: Path, source: Source) -> str | None:
-    """What is wrong with a prepared folder, or None; reads blocks of it only, so that a start is quick."""
-    try:
-        note = json.loads((prepared / "complete.json").read_text())
-        if (note["format"], note["archive"]) != (_FORMAT, source.checksum):
-            return "it was made from another archive or by another version"
-        for name in (f"{part}.npy" for part in _PARTS):
-            if note["files"][name] != _print(prepared / name):
-                return f"{name} is damaged"
-    except FileNotFoundError as error:
-        return f"{Path(error.filename).name} is missing"
-    except (OSError, ValueError, KeyError, TypeError):
-        return "complete.json is damaged"
-    return None
-
-
-def _print(path: Path, blocks: int = 64, length: int = 4096) -> list[Any]:
-    """Size in bytes and SHA-256 of blocks spread evenly from the first byte to the last."""
-    size, digest = path.stat().st_size, hashlib.sha256()
-    with path.open("rb") as file:
-        for i in range(blocks):
-            file.seek(max(0, size - length) * i // (blocks - 1))
-            digest.update(file.read(length))
-    return [size, digest.hexdigest()]
 
 
 @contextmanager

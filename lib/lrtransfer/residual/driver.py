@@ -187,11 +187,9 @@ class Driver:
         lrs, seeds = [lr for lr, _ in runs], [seed for _, seed in runs]
         how = self.device, self.precision, self.compiled
         arguments = (group.settings, lrs, seeds, *how, str(flight.checkpoint))
+        watch = (self._watch(group, len(runs)),) if isinstance(self.executor, Here) else ()
         try:
-            if isinstance(self.executor, Here):
-                future = self.executor.submit(train_flight, *arguments, self._watch(group, len(runs)))
-            else:
-                future = self.executor.submit(train_flight, *arguments)
+            future = self.executor.submit(train_flight, *arguments, *watch)
         except Exception as error:
             if not lost_its_worker(error):
                 raise

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,15 +25,6 @@ from lrtransfer.residual.lazy import LAYERS, check_layers
 Array = NDArray[np.float64]
 
 _CACHE = 2**21  # bytes of weights trained together
-
-
-@dataclass(frozen=True)
-class ConvergenceRate:
-    """A power law ``error = exp(intercept) * size^slope`` and the standard error of its slope."""
-
-    slope: float
-    error: float
-    intercept: float
 
 
 class Dense:
@@ -168,32 +158,3 @@ def empirical_ntk(
 def _against_first(rows: Array) -> Array:
     """Inner products of the first input's row with every other one's, (1, 1, 1 + angles, N) -> (angles,)."""
     return rows[0, 0, 1:] @ rows[0, 0, 0]
-
-
-def convergence_rate(sizes: ArrayLike, errors: ArrayLike, standard_errors: ArrayLike | None = None) -> ConvergenceRate:
-    """Exponent of a power law error ~ size^slope, by least squares of log error on log size.
-
-    ``sizes``: widths or depths, shape (sizes,), positive, three or more different ones. ``errors``: the distance
-    to the limit at each, positive. ``standard_errors``: their statistical uncertainty; then points are weighted by
-    (errors / standard_errors)^2 and the slope's error follows from it. Without them the points count alike and
-    the slope's error comes from their scatter about the line. Returns ``ConvergenceRate``. Raises ValueError.
-    """
-    x, y = np.log(_check.positive("sizes", sizes)), np.log(_check.positive("errors", errors))
-    if x.ndim != 1 or np.unique(x).size < 3:
-        raise _check.refuse("sizes", sizes, "a list of at least three different sizes")
-    if y.shape != x.shape:
-        raise _check.refuse("errors", errors, f"as many errors as there are sizes, {x.size}")
-    weight = np.ones(x.size)
-    if standard_errors is not None:
-        spread = _check.positive("standard_errors", standard_errors)
-        if spread.shape != x.shape:
-            raise _check.refuse("standard_errors", standard_errors, f"as many as there are sizes, {x.size}")
-        weight = (np.exp(y) / spread) ** 2
-    centre = x - np.average(x, weights=weight)
-    information = float(np.sum(weight * centre**2))
-    slope = float(np.sum(weight * centre * y) / information)
-    intercept = float(np.average(y - slope * x, weights=weight))
-    if standard_errors is not None:
-        return ConvergenceRate(slope, information**-0.5, intercept)
-    scatter = float(np.sum((y - intercept - slope * x) ** 2) / (x.size - 2))
-    return ConvergenceRate(slope, math.sqrt(scatter / information), intercept)

@@ -14,7 +14,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from lrtransfer._check import refuse
 from lrtransfer.residual.network import stream
 from lrtransfer.residual.parametrisation import LayerScale, branch_multiplier, layer_scale
 from lrtransfer.residual.settings import ConvNet, NetworkSettings, ResidualMLP, ResNet, VisionTransformer
@@ -211,9 +210,7 @@ def _conv(s: ConvNet | ResNet, shape: Shape, classes: int) -> Network:
 
 
 def _vit(s: VisionTransformer, shape: Shape, classes: int) -> Network:
-    height, width, _ = shape
-    if height % s.patch or width % s.patch:
-        raise refuse("patch", s.patch, f"a divisor of the {height} x {width} pixels of {s.data!r}")
+    s.check_images(shape, None, None)
 
     def norm(depth: int) -> list[nn.Module]:
         return [Norm(s, "layer", s.affine, depth, images=False)] if s.norm else []

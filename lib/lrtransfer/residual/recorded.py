@@ -33,7 +33,7 @@ def make(name: str, store: str | Path, *, device: str = "auto", folder: str | Pa
     sweep = read_sweep(name)
     with Store(store) as kept:
         results = run(sweep, kept, device=device)
-        keys = {key for curve in sweep.curves for key, _, _ in sweep.runs(curve)}
+        keys = sweep.keys
         mine = [row for row in kept.rows() if row.key in keys]
     numbers = {
         "curves": [

@@ -16,7 +16,7 @@ from lrtransfer.residual.pools import Here, capacity, check_address, dask_execut
 from lrtransfer.residual.progress import reporter
 from lrtransfer.residual.store import Store, StoreError
 from lrtransfer.residual.sweep import Curve, CurveResult, Sweep
-from lrtransfer.residual.training import DEVICES, group_size, resolve_device
+from lrtransfer.residual.training import DEVICES, check_cuda, group_size, resolve_device
 
 
 def run(
@@ -72,11 +72,10 @@ def run(
     here = executor is None and workers is None
     with ExitStack() as stack:
         opened = store if isinstance(store, Store) else stack.enter_context(Store(store))
-        keys = {key for curve in sweep.curves for key, _, _ in sweep.runs(curve)}
-        missing = keys - opened.has(keys)
+        missing = sweep.keys - opened.has(sweep.keys)
         if missing:  # a sweep that is done needs no torch, no device and no workers
-            if here:
-                _check_cuda(sweep, device)
+            if here:  # before anything is trained
+                check_cuda(resolve_device(device), sweep.precision, sweep.compile)
             if workers is not None:
                 executor = stack.enter_context(dask_executor(workers))
             room = 1 if here else in_flight or capacity(executor)
@@ -104,15 +103,6 @@ def run(
                 gone = f"the scheduler at {workers} is gone; start it and run the same command again"
                 raise RunError(gone) from error
         return tuple(_result(sweep, opened, curve) for curve in sweep.curves)
-
-
-def _check_cuda(sweep: Sweep, device: str) -> None:
-    """Refuse what this machine cannot do before anything is trained."""
-    where = resolve_device(device).type
-    if where != "cuda" and sweep.precision != "float32":
-        raise refuse("precision", sweep.precision, f"'float32' on device {where!r}; 'bf16' needs cuda")
-    if where != "cuda" and sweep.compile:
-        raise refuse("compile", sweep.compile, f"False on device {where!r}; compiling pays on cuda only")
 
 
 def _groups(sweep: Sweep, device: str, here: bool, room: int) -> list[Group]:

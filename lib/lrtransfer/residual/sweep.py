@@ -84,7 +84,12 @@ class Sweep:
 
     def __len__(self) -> int:
         """The number of different runs."""
-        return len({key for curve in self.curves for key, _, _ in self.runs(curve)})
+        return len(self.keys)
+
+    @property
+    def keys(self) -> set[str]:
+        """The names that a store gives the runs: ``run_key`` of each."""
+        return {key for curve in self.curves for key, _, _ in self.runs(curve)}
 
     def runs(self, curve: Curve) -> list[tuple[str, float, int]]:
         """The runs of a curve: key, rate and seed."""

@@ -85,11 +85,7 @@ def train_runs(
         raise ValueError(f"lrs of length {len(rates)} and seeds of length {len(numbers)} must be equally long.")
     torch = _torch()
     where = resolve_device(device)
-    choice("precision", precision, PRECISIONS)
-    if precision == "bf16" and where.type != "cuda":
-        raise refuse("precision", precision, f"'float32' on device {where.type!r}; 'bf16' needs cuda")
-    if compile and where.type != "cuda":
-        raise refuse("compile", compile, f"False on device {where.type!r}; compiling pays on cuda only")
+    check_cuda(where, precision, compile)
     data = _checked_data(settings)
     from lrtransfer.residual.runs import run_group
 
@@ -272,6 +268,15 @@ def resolve_device(device: str) -> torch.device:
         here = [repr(name) for name, there in present.items() if there]
         raise refuse("device", device, f"one that this machine has ({', '.join(here)}), or 'auto'")
     return torch.device(device)
+
+
+def check_cuda(device: torch.device, precision: str, compile: bool) -> None:
+    """Refuse, on any other device, what is for cuda."""
+    choice("precision", precision, PRECISIONS)
+    if precision == "bf16" and device.type != "cuda":
+        raise refuse("precision", precision, f"'float32' on device {device.type!r}; 'bf16' needs cuda")
+    if compile and device.type != "cuda":
+        raise refuse("compile", compile, f"False on device {device.type!r}; compiling pays on cuda only")
 
 
 @contextmanager

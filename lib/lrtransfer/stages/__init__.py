@@ -16,6 +16,7 @@ Read from their own modules: ``convex`` (rates on convex problems), ``boosting``
 Source: "Stacking as accelerated gradient descent".
 """
 
+from lrtransfer.fits import power_law
 from lrtransfer.stages.explicit import ExplicitRun, explicit_layers, explicit_sum, last_layer_descent
 from lrtransfer.stages.functional import (
     FunctionalRun,
@@ -56,12 +57,10 @@ from lrtransfer.stages.robust import (
     stability_alpha,
 )
 from lrtransfer.stages.speed import (
-    PowerFit,
     contraction,
     decay_rate,
     first_below,
     late_rates,
-    power_fit,
     windowed_rate,
 )
 from lrtransfer.stages.theory import (
@@ -87,7 +86,6 @@ __all__ = [
     "FunctionalRun",
     "Inequality",
     "PerturbedRun",
-    "PowerFit",
     "RandomMoments",
     "RandomRun",
     "SampleLoss",
@@ -123,7 +121,7 @@ __all__ = [
     "perturbed_nesterov",
     "potential",
     "potential_growth",
-    "power_fit",
+    "power_law",
     "printed_alpha",
     "problem",
     "proof_alpha",

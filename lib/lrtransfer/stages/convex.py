@@ -29,8 +29,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import roots_sh_jacobi
 
 from lrtransfer import _check
+from lrtransfer.fits import PowerLaw, power_law
 from lrtransfer.stages.linear import default_beta
-from lrtransfer.stages.speed import PowerFit, decay_rate, power_fit
+from lrtransfer.stages.speed import decay_rate
 
 Array = NDArray[np.float64]
 MOMENTA = ("zero", "stacking", "schedule")
@@ -117,7 +118,7 @@ def strongly_convex_losses(
     return (curvatures * errors**2).sum(axis=-1) / 2
 
 
-def exponential_rates(method: str, kappas: ArrayLike, *, d: int = 20) -> tuple[Array, PowerFit]:
+def exponential_rates(method: str, kappas: ArrayLike, *, d: int = 20) -> tuple[Array, PowerLaw]:
     """Rate r of f ~ e^(-r T) for each condition number, and its power of kappa.
 
     kappas (n,), n >= 3, >= 2 each; method "zero" or "stacking". r is fitted between 1e-4 and 1e-12 of the first
@@ -129,7 +130,7 @@ def exponential_rates(method: str, kappas: ArrayLike, *, d: int = 20) -> tuple[A
     lengths = np.ceil(16 * conditions if name == "zero" else 24 * np.sqrt(conditions)).astype(int)
     pairs = zip(conditions, lengths, strict=True)
     rates = np.array([decay_rate(strongly_convex_losses(name, kappa, int(n), d=d)) for kappa, n in pairs])
-    return rates, power_fit(conditions, rates)
+    return rates, power_law(conditions, rates)
 
 
 def doubling_exponents(losses: ArrayLike) -> Array:
@@ -139,7 +140,7 @@ def doubling_exponents(losses: ArrayLike) -> Array:
     return np.log2(values[1 : half + 1]) - np.log2(values[2 : 2 * half + 1 : 2])
 
 
-def fit_exponent(losses: ArrayLike, first: int, last: int | None = None) -> PowerFit:
+def fit_exponent(losses: ArrayLike, first: int, last: int | None = None) -> PowerLaw:
     """Power of t by least squares on logarithms over stages first .. last of losses (T + 1,).
 
     The error is the straight line's: it measures the bend of the curve, not chance. first >= 1, last <= T.
@@ -151,4 +152,4 @@ def fit_exponent(losses: ArrayLike, first: int, last: int | None = None) -> Powe
         raise ValueError(
             f"losses of shape {values.shape} are not allowed: losses must be one curve of stages 0 .. last."
         )
-    return power_fit(np.arange(start, end + 1, dtype=float), values[start : end + 1])
+    return power_law(np.arange(start, end + 1, dtype=float), values[start : end + 1])

@@ -100,6 +100,21 @@ class StageComparison:
         """Final losses at the chosen rates, (M, S)."""
         return self.curves[-1]
 
+    def course(self, method: str, other: str) -> tuple[NDArray[np.int64], Array, Array]:
+        """Loss of ``method`` less that of ``other`` from the second stage on, each at its chosen rate, paired by seed.
+
+        Returns the steps (e,), the means and their standard errors (e,), in nats, as ``difference`` has them;
+        before that the runs are the same.
+        """
+        a, b = (
+            self.methods.index(choice(word, name, self.methods))
+            for word, name in (("method", method), ("other", other))
+        )
+        late = self.stage >= 2
+        pairs = [paired(*losses) for losses in zip(self.curves[late, a], self.curves[late, b], strict=True)]
+        mean, error = np.array(pairs).T
+        return self.steps[late], mean, error
+
     def difference(self, method: str, other: str, lr: float | None = None) -> tuple[float, float]:
         """Final loss of ``method`` less that of ``other``, paired by seed: mean and standard error, in nats.
 

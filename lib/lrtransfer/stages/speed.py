@@ -1,4 +1,4 @@
-"""How fast a run falls: rates by theorem, rates and stages read off curves, and powers of kappa.
+"""How fast a run falls: rates by theorem, rates and stages read off curves.
 
 Curves have the stage along their first axis. A *rate* here is minus the slope of log(excess loss) per stage, which is
 twice that of the distance to the minimum.
@@ -7,8 +7,6 @@ Source: "Stacking as accelerated gradient descent", Sec. 4; ``contraction`` is t
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -104,27 +102,6 @@ def decay_rate(excess: ArrayLike, *, high: float = 1e-4, low: float = 1e-12) -> 
     logs = np.log(np.where(used, values, 1.0))
     centred = np.where(used, t - np.where(used, t, 0.0).sum(axis=0) / counts, 0.0)
     return (-(centred * logs).sum(axis=0) / (centred**2).sum(axis=0))[()]
-
-
-@dataclass(frozen=True)
-class PowerFit:
-    """y = prefactor x^exponent by least squares on logarithms, with the exponent's standard error."""
-
-    exponent: float
-    error: float
-    prefactor: float
-
-
-def power_fit(x: ArrayLike, y: ArrayLike) -> PowerFit:
-    """Fit y = c x^p through at least three positive points."""
-    u, v = np.log(_check.positive("x", x)), np.log(_check.positive("y", y))
-    if u.ndim != 1 or u.shape != v.shape or u.size < 3:
-        raise ValueError(f"x of shape {u.shape} and y of shape {v.shape} are not allowed: both (n,) with n >= 3.")
-    centred = u - u.mean()
-    slope = float(centred @ v / (centred @ centred))
-    rest = v - v.mean() - slope * centred
-    error = float(np.sqrt(rest @ rest / (u.size - 2) / (centred @ centred)))
-    return PowerFit(slope, error, float(np.exp(v.mean() - slope * u.mean())))
 
 
 def _share(beta: ArrayLike) -> Floats:

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer import _check
+from lrtransfer.fits import PowerLaw, line
 from lrtransfer.width.data import _limit_lr, regression
 from lrtransfer.width.network import Trained, _pad, one_step
 from lrtransfer.width.optimum import minimise_polynomial, report_edges
 from lrtransfer.width.training import _explore, _network, _rate_unit
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Exponent:
-    """A power law ``statistic = exp(intercept) * size^slope`` and the standard error of its slope."""
-
-    slope: float
-    error: float
-    intercept: float
 
 
 def feature_updates(
@@ -98,7 +89,7 @@ def feature_updates(
     return np.array(updates)
 
 
-def scaling_exponent(sizes: ArrayLike, samples: ArrayLike) -> Exponent:
+def scaling_exponent(sizes: ArrayLike, samples: ArrayLike) -> PowerLaw:
     """Slope of log rms against log size by weighted least squares, with its error from the spread over seeds.
 
     ``log sqrt(mean_seeds s^2) = intercept + slope log size``; the weight of a point is the inverse variance
@@ -115,7 +106,7 @@ def scaling_exponent(sizes: ArrayLike, samples: ArrayLike) -> Exponent:
 
     Returns
     -------
-    Exponent
+    PowerLaw
         slope, error, intercept. Points without any spread are fitted with equal weights and error 0.
 
     Raises
@@ -139,11 +130,8 @@ def scaling_exponent(sizes: ArrayLike, samples: ArrayLike) -> Exponent:
     flat = bool((variance <= 1e-24).any())  # a spread at rounding level is no spread
     weight = np.ones(x.size) if flat else 1 / variance
     target = np.log(largest[:, 0]) + np.log(mean) / 2
-    centre = x - np.average(x, weights=weight)
-    information = np.sum(weight * centre**2)
-    slope = float(np.sum(weight * centre * target) / information)
-    intercept = float(np.average(target - slope * x, weights=weight))
-    return Exponent(slope, 0.0 if flat else float(information**-0.5), intercept)
+    slope, intercept, information = line(x, target, weight)
+    return PowerLaw(float(slope), 0.0 if flat else information**-0.5, float(intercept))
 
 
 def _distance(after: Array, before: Array) -> float:

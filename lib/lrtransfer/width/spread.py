@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer import _check
+from lrtransfer.fits import line
 from lrtransfer.width.data import Regression, _limit_lr, regression
 from lrtransfer.width.network import one_step
 from lrtransfer.width.optimum import excess, minimise_polynomial, report_edges
@@ -160,9 +161,8 @@ def break_slopes(widths: ArrayLike, errors: ArrayLike, at: float = 1024) -> tupl
         raise _check.refuse("at", at, "a width with two or more widths on either side, itself included")
     slopes = []
     for part in (sizes <= at, sizes >= at):
-        x = np.log(sizes[part]) - np.log(sizes[part]).mean()
         e = values[part]
-        slope = np.tensordot(x, np.log(np.where(e > 0, e, 1.0)), 1) / (x @ x)
+        slope, _, _ = line(np.log(sizes[part]), np.log(np.where(e > 0, e, 1.0)))
         slopes.append(np.where((e > 0).all(axis=0), slope, -math.inf))
     return slopes[0], slopes[1]
 

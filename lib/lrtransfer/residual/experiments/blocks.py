@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lrtransfer.residual.data import load
 from lrtransfer.residual.settings import NetworkSettings, ResNet
@@ -48,15 +48,6 @@ class InnerWork:
     inherited: Array
     outer: Array
     stream: Array
-
-
-def power(sizes: ArrayLike, values: Array) -> tuple[float, float]:
-    """Exponent of values (sizes, seeds) in the size, fitted seed by seed: mean, and its standard error."""
-    x = np.log(np.asarray(sizes, dtype=float))
-    x = x - x.mean()
-    slopes = x @ np.log(values) / (x @ x)  # (seeds,)
-    error = slopes.std(ddof=1) / math.sqrt(slopes.size) if slopes.size > 1 else 0.0
-    return float(slopes.mean()), float(error)
 
 
 def block_work(

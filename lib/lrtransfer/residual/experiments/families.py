@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from lrtransfer._check import choice, refuse
 from lrtransfer.rates import BestLR, Drift, OnEdgeWarning, best_lr, drift
+from lrtransfer.residual.experiments.measures import mean_and_error
 from lrtransfer.residual.settings import NetworkSettings
 from lrtransfer.residual.training import train_sweep
 
@@ -55,6 +56,16 @@ class Family:
         low, high = self.windows[i if len(self.windows) > 1 else 0]
         return np.asarray(2.0 ** np.arange(low, high + self.octaves / 2, self.octaves))
 
+    @property
+    def grids(self) -> tuple[Array, ...]:
+        """``values`` of every size."""
+        return tuple(self.values(i) for i in range(len(self.sizes)))
+
+    @property
+    def letter(self) -> str:
+        """The symbol of what varies, L or N."""
+        return {"depth": "L", "width": "N"}[self.vary]
+
     def settings(self, i: int) -> NetworkSettings:
         """The network of size number ``i``, at the swept hyperparameter's own value in ``network``."""
         return replace(self.network, **{self.vary: self.sizes[i]})  # type: ignore[arg-type]
@@ -95,13 +106,11 @@ class FamilyResult:
 
     def lowest(self) -> tuple[Array, Array]:
         """Mean log loss at the best value on every size's grid and its standard error over seeds, (sizes,) each."""
-        means, errors = [], []
+        rows = []
         for table in self.losses:
             logs = np.log(table)  # inf where diverged
-            k = int(np.argmin(np.sort(logs, axis=1).mean(axis=1)))
-            means.append(logs[k].mean())
-            errors.append(logs[k].std(ddof=1) / math.sqrt(logs.shape[1]) if logs.shape[1] > 1 else 0.0)
-        return np.array(means), np.array(errors)
+            rows.append(logs[int(np.argmin(np.sort(logs, axis=1).mean(axis=1)))])
+        return mean_and_error(rows)
 
 
 @cache
