@@ -44,6 +44,17 @@ def site() -> Path:
     return ROOT / "_build" / "html"
 
 
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """torch on one thread, so that sums are in one order."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *arguments: Any) -> None:
         pass

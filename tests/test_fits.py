@@ -1,4 +1,4 @@
-"""Power laws: exact on powers, the least squares of others, errors that are the spread of repeated fits."""
+"""Means and power laws: exact on powers, the least squares of others, errors that are the spread of repeated fits."""
 
 import math
 
@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import linregress
+from scipy.stats import linregress, sem
 
-from lrtransfer.fits import line, power_by_seed, power_law
+from lrtransfer.fits import in_errors, line, mean_and_error, power_by_seed, power_law
 
 # Logarithms of numbers up to 20^3, rounded to 1e-15 of themselves, over differences of logarithms of 0.4 and more.
 ROUNDING = 1e-12
@@ -63,7 +63,7 @@ def test_a_line_takes_many_curves_at_once():
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.floats(-3, 3), st.lists(st.floats(0.1, 10), min_size=1, max_size=4))
+@given(st.floats(-3, 3), st.lists(st.floats(0.1, 10), min_size=2, max_size=4))
 def test_seeds_of_one_exponent_have_no_spread(exponent, constants):
     mean, error = power_by_seed(SIZES, np.array(constants) * SIZES[:, None] ** exponent)
     assert mean == pytest.approx(exponent, abs=ROUNDING)
@@ -81,9 +81,39 @@ def test_seeds_are_fitted_one_by_one():
 
 @pytest.mark.parametrize("bad", [math.inf, math.nan, 0.0])
 def test_one_value_that_is_no_measurement_spoils_its_own_exponent_only(bad):
-    values = np.repeat(SIZES[:, None, None], 2, axis=1)  # one seed
+    values = np.tile(SIZES[:, None, None], (1, 2, 3))
     values[1, 0, 0] = bad
     np.testing.assert_allclose(power_by_seed(SIZES, values), [[math.inf, 1], [math.inf, 0]], atol=ROUNDING)
+
+
+def test_the_slope_of_one_seed_has_no_known_error():
+    np.testing.assert_allclose(power_by_seed(SIZES, SIZES[:, None]), [1, math.inf], atol=ROUNDING)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_mean_and_error_are_those_of_scipy(axis):
+    values = np.random.default_rng(7).normal(size=(4, 3, 5))
+    mean, error = mean_and_error(values, axis=axis)
+    np.testing.assert_allclose(mean, values.mean(axis=axis), rtol=ROUNDING)
+    np.testing.assert_allclose(error, sem(values, axis=axis), rtol=ROUNDING)
+
+
+def test_a_single_draw_and_a_diverged_one_are_not_known():
+    np.testing.assert_array_equal(mean_and_error([[1.0], [math.inf]]), [[1, math.inf], [math.inf, math.inf]])
+    np.testing.assert_array_equal(mean_and_error([[1.0, 1.0], [2.0, -math.inf]]), [[1, math.inf], [0, math.inf]])
+    assert mean_and_error([1e300, -1e300]) == (0, math.inf)  # no warning: the square is beyond double precision
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.floats(-1e3, 1e3), st.floats(1e-3, 1e3), st.floats(1e-2, 1e2))
+def test_a_difference_in_errors_has_no_unit(difference, error, unit):
+    found = in_errors(unit * difference, unit * error)
+    assert found == pytest.approx(difference / error, rel=ROUNDING)
+    assert in_errors(-difference, error) == -in_errors(difference, error)
+
+
+def test_what_is_not_resolved_is_zero_errors_away():
+    np.testing.assert_array_equal(in_errors([0.0, 0.0, 3.0, 3.0], [0.0, math.inf, math.inf, 2.0]), [0, 0, 0, 1.5])
 
 
 @pytest.mark.parametrize(
@@ -96,6 +126,12 @@ def test_one_value_that_is_no_measurement_spoils_its_own_exponent_only(bad):
         (lambda: power_law([1, 2, 3], [1, 1]), "values = .* 3"),
         (lambda: power_law([1, 2, 3], [1, 1, 1], [1, 1]), "standard_errors = .* 3"),
         (lambda: power_law([1, 2, 3], [1, 1, 1], [1, 0, 1]), "standard_errors = 0"),
+        (lambda: mean_and_error(1.0), "values = 1.0"),
+        (lambda: mean_and_error(np.ones((2, 0))), "values = .* one draw at least"),
+        (lambda: mean_and_error([1.0, math.nan]), "values = .* without NaN"),
+        (lambda: in_errors(1.0, 0.0), "error = 0.0"),
+        (lambda: in_errors([1.0, 0.0], [1.0, -2.0]), "error = -2.0"),
+        (lambda: in_errors(0.0, math.nan), "error = nan"),
         (lambda: power_by_seed([2, 2], np.ones((2, 1))), "sizes = .* at least two"),
         (lambda: power_by_seed([1, 2], np.ones(2)), r"values = \(2,\)"),
         (lambda: power_by_seed([1, 2], np.ones((3, 1))), r"values = \(3, 1\)"),

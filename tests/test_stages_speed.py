@@ -108,3 +108,24 @@ def test_late_rates_are_those_of_runs():
 def test_refusals_name_the_argument_and_the_value(call, named):
     with pytest.raises(ValueError, match=named):
         call()
+
+
+@given(st.floats(0.1, 0.9), st.floats(1e-3, 10.0))
+def test_decay_rate_of_a_power(rate, first):
+    t = np.arange(200)
+    with np.errstate(under="ignore"):
+        run = first * np.exp(-rate * t)
+    assert s.decay_rate(np.stack([run, run], axis=1), high=0.1, low=1e-8) == pytest.approx(rate, rel=1e-9)
+
+
+def test_rates_against_kappa():
+    """Per-stage decay of the excess loss: 2/kappa for descent, about 2/sqrt(kappa) for the other two."""
+    kappas = np.geomspace(30, 300, 4)
+    teacher, covariance = s.problem(kappas, 0.3, 6)
+    for method, exponent, stages in (("gd", -1, 6000), ("stacking", -0.5, 500), ("nesterov", -0.5, 500)):
+        loss = s.excess_loss(method, teacher, covariance, stages)
+        rates = s.decay_rate(loss, high=1e-6, low=1e-14)
+        # the factor t of the double root of 1 - 1/s bends the momentum methods by a few per cent
+        assert s.power_law(kappas, rates).slope == pytest.approx(exponent, abs=0.05)
+        assert (rates > 2 * np.log(1 / s.rate(kappas)) * 0.8).all() or method == "gd"
+    assert s.power_law([1, 10, 100], [2, 200, 20000]).slope == pytest.approx(2, abs=1e-12)

@@ -1,7 +1,8 @@
-"""Power laws by least squares on logarithms: one curve, or one a seed.
+"""Means with standard errors, and power laws by least squares on logarithms: one curve, or one a seed.
 
-Shared by the chapters. ``line`` is the least squares; ``power_law`` fits one curve and takes the error of its slope
-from stated errors or from the scatter about the line; ``power_by_seed`` takes it from the spread over seeds.
+Shared by the chapters. ``mean_and_error`` is the mean over draws; ``in_errors`` a difference in units of its error.
+``line`` is the least squares; ``power_law`` fits one curve and takes the error of its slope from stated errors or from
+the scatter about the line; ``power_by_seed`` takes it from the spread over seeds.
 """
 
 from __future__ import annotations
@@ -24,6 +25,40 @@ class PowerLaw:
     slope: float
     error: float
     intercept: float
+
+
+def mean_and_error(values: ArrayLike, axis: int = -1) -> tuple[Array, Array]:
+    """Mean over the draws along ``axis`` and its standard error.
+
+        mean = sum_s v_s / S,    error = sqrt(sum_s (v_s - mean)^2 / (S - 1) / S)
+
+    values (..., S, ...), S draws or seeds, one at least. Returns two arrays without that axis. The error of a single
+    draw is inf: it is not known. Where a value is not finite, mean and error are inf: a run diverged. Raises
+    ValueError naming ``values`` where there is no draw, or a NaN.
+    """
+    given = np.asarray(values, dtype=float)
+    if given.ndim == 0 or not given.shape[axis] or np.isnan(given).any():
+        raise _check.refuse("values", values, "numbers, one draw at least, without NaN")
+    draws, sound = given.shape[axis], np.isfinite(given)
+    whole, kept = sound.all(axis=axis), np.where(sound, given, 0.0)
+    with np.errstate(over="ignore"):  # the squares of numbers beyond 1e154
+        error = kept.std(axis=axis, ddof=1) / math.sqrt(draws) if draws > 1 else np.full(whole.shape, np.inf)
+    return np.where(whole, kept.mean(axis=axis), np.inf)[()], np.where(whole, error, np.inf)[()]
+
+
+def in_errors(difference: ArrayLike, error: ArrayLike) -> Array:
+    """``difference`` in units of its standard ``error``, arrays that broadcast.
+
+    Zero where the difference is zero, and where the error is inf: nothing is resolved. Raises ValueError where a
+    difference other than zero has the error zero: draws that do not differ cannot say how far a difference is from
+    chance.
+    """
+    gap, unit = np.broadcast_arrays(np.asarray(difference, dtype=float), np.asarray(error, dtype=float))
+    bad = ~(unit >= 0) | ((unit == 0) & (gap != 0))
+    if bad.any():
+        raise _check.refuse("error", unit[bad][0], "positive, or inf where it is not known")
+    plain = (unit > 0) & np.isfinite(unit)
+    return np.asarray(np.divide(gap, unit, out=np.zeros(gap.shape), where=plain))[()]
 
 
 def line(x: Array, y: Array, weights: Array | None = None) -> tuple[Array, Array, float]:
@@ -77,7 +112,7 @@ def power_law(sizes: ArrayLike, values: ArrayLike, standard_errors: ArrayLike | 
 def power_by_seed(sizes: ArrayLike, values: ArrayLike) -> tuple[Array, Array]:
     """Exponent of the size, fitted to every seed by least squares on logarithms: mean over seeds, and standard error.
 
-        mean = sum_s slope_s / S,    error = sqrt(sum_s (slope_s - mean)^2 / (S - 1) / S),    zero for S = 1 seed
+    Both as in ``mean_and_error``, so the error of a single seed is inf.
 
     sizes (n,), positive, two or more different ones; values (n, ..., S). Returns two arrays (...), inf where a value
     is not positive and finite: a run overflowed, or nothing moved. Raises ValueError naming the argument.
@@ -90,7 +125,4 @@ def power_by_seed(sizes: ArrayLike, values: ArrayLike) -> tuple[Array, Array]:
         raise _check.refuse("values", given.shape, allowed)
     sound = np.isfinite(given) & (given > 0)
     slopes, _, _ = line(x, np.log(np.where(sound, given, 1.0)))  # (..., seeds)
-    seeds = slopes.shape[-1]
-    error = slopes.std(axis=-1, ddof=1) / math.sqrt(seeds) if seeds > 1 else np.zeros(slopes.shape[:-1])
-    whole = sound.all(axis=(0, -1))
-    return np.where(whole, slopes.mean(axis=-1), np.inf)[()], np.where(whole, error, np.inf)[()]
+    return mean_and_error(np.where(sound.all(axis=0), slopes, np.inf))
