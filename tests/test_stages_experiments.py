@@ -29,10 +29,11 @@ def test_rates_are_chosen_on_a_seed_that_is_not_reported(tmp_path):
     for m, method in enumerate(result.methods):
         curves = train_stages(ROW.transformer, rate[method], 2, methods=[method], device="cpu")
         np.testing.assert_allclose(result.curves[:, m, 1], curves.losses[:, 0], rtol=1e-5)
+        assert result.final[m, 1] == pytest.approx(curves.final[0], rel=1e-5)
         np.testing.assert_allclose(result.betas[:, m, 1], curves.betas[:, 0], rtol=1e-4)  # steps near 0.01 of 0.9
     for k, method in enumerate(result.tuned):
         curves = train_stages(ROW.transformer, 0.003, 1, methods=[method], device="cpu")
-        np.testing.assert_allclose(result.sweep[:, 0, k, 0], curves.losses[:, 0], rtol=1e-5)
+        np.testing.assert_allclose(result.sweep[0, k, 0], curves.final[0], rtol=1e-5)
     with pytest.raises(ValueError, match="seeds"):
         experiments.compare_starts(replace(ROW, seeds=(0, 1)))
     with pytest.raises(ValueError, match="swept"):
@@ -52,7 +53,8 @@ def test_differences_are_paired_by_seed():
         ROW.transformer.steps,
         result.steps[-1],
     )  # the first one right after the second block came
-    assert (means[-1], errors[-1]) == (mean, error)
+    last = experiments.paired(*(result.curves[-1, result.methods.index(name)] for name in ("stacking", "random")))
+    assert (means[-1], errors[-1]) == last  # on the windows of the curves; ``difference`` is on the whole text
     with pytest.raises(ValueError, match="other"):
         result.course("stacking", "rando")
     with pytest.raises(ValueError, match="lr"):
@@ -67,7 +69,7 @@ def test_differences_are_paired_by_seed():
 def test_a_stopped_record_goes_on_and_is_the_same(tmp_path, monkeypatch):
     calls = []
     real = transformer_runs.train_runs
-    monkeypatch.setattr(transformer_runs, "groups", lambda settings, runs: [[run] for run in runs])
+    monkeypatch.setattr(transformer_runs, "groups", lambda settings, runs, place: [[run] for run in runs])
 
     def counted(settings, runs, **options):
         calls.extend(runs)
@@ -101,6 +103,7 @@ def test_groups_hold_whole_pairs_in_order():
         packed = transformer_runs.groups(settings, runs)
         assert [run for group in packed for run in group] == runs
         assert max(map(len, packed)) == most  # 2^18 / (384 width) = 85, 10.7, 1.3; five methods at least
+        assert len(transformer_runs.groups(settings, runs, "cuda")) == 1  # 64 times as many
 
 
 def test_the_record_in_results_holds_the_preset_full():
@@ -116,4 +119,4 @@ def test_the_record_in_results_holds_the_preset_full():
     for k, method in enumerate(found.tuned):  # the sweep and the curves are the same runs where they meet
         if found.chosen[k] in found.swept:
             rate = found.swept.tolist().index(found.chosen[k])
-            np.testing.assert_array_equal(found.sweep[:, rate, k], found.curves[:, found.methods.index(method)])
+            np.testing.assert_array_equal(found.sweep[rate, k], found.final[found.methods.index(method)])

@@ -48,3 +48,15 @@ def test_windows_come_from_the_text_and_a_fixed_share_is_hidden():
     hidden = text.masked_batches(WORDS.train, 2000, 4, 10, seed=5).hidden
     counts = np.bincount(hidden.reshape(-1), minlength=40)
     assert np.abs(counts - 300).max() < 5 * np.sqrt(2000 * 0.15 * 0.85)
+
+
+def test_a_last_check_hides_every_place_once():
+    rows = text.final_batches(WORDS.held_out, 7, mask=0.3)
+    windows = len(WORDS.held_out) // 7
+    assert rows.tokens.shape == (4, windows, 7)  # 1 / 0.3 rounded up
+    np.testing.assert_array_equal(rows.tokens[2].reshape(-1), WORDS.held_out[: windows * 7])
+    places = np.sort(rows.hidden.reshape(-1))
+    assert len(set(places.tolist())) == places.size > windows * 7 - 4 and (np.diff(rows.hidden) > 0).all()
+    part = text.final_batches(WORDS.held_out, 7, mask=0.3, share=0.5)
+    np.testing.assert_array_equal(part.hidden, rows.hidden[:2])
+    assert len(text.final_batches(WORDS.held_out, 7, mask=0.3, share=0.01).hidden) == 1

@@ -18,7 +18,7 @@ def test_curves_have_two_points_at_a_boundary():
     curves = train(replace(TINY, eval_every=3), methods=["random"])
     np.testing.assert_array_equal(curves.steps, [0, 3, 4, 4, 7, 8, 8, 11, 12])
     np.testing.assert_array_equal(curves.stage, [1, 1, 1, 2, 2, 2, 3, 3, 3])
-    assert curves.losses.shape == (9, 1) and curves.betas.shape == (3, 1) and curves.final == curves.losses[-1]
+    assert curves.losses.shape == (9, 1) and curves.betas.shape == (3, 1) and curves.final.shape == (1,)
 
 
 def test_equal_arguments_equal_curves_whatever_is_trained_beside():
@@ -34,12 +34,32 @@ def test_equal_arguments_equal_curves_whatever_is_trained_beside():
 
 def test_runs_of_several_rates_and_seeds_are_those_alone():
     runs = [(0.01, 1, METHODS["stacking"]), (0.02, 1, METHODS["zero"]), (0.01, 2, METHODS["random"])]
-    steps, stage, losses, betas = transformer.train_runs(TINY, runs, text=WORDS, device="cpu")
+    steps, stage, losses, betas, final = transformer.train_runs(TINY, runs, text=WORDS, device="cpu")
     for place, (lr, seed, growth) in enumerate(runs):
         alone = train(lr=lr, seed=seed, methods={"one": growth})
         np.testing.assert_allclose(losses[:, place], alone.losses[:, 0], rtol=1e-5)  # as above
         np.testing.assert_array_equal(steps, alone.steps)
+        assert final[place] == pytest.approx(alone.final[0], rel=1e-5)
     assert stage.tolist() == sorted(stage.tolist()) and (betas == 1).all()
+
+
+def test_the_final_loss_is_the_mean_over_the_held_out_text():
+    """Each place hidden once: the rows' mean is the mean over all places, here asked one row at a time."""
+    run, share = network(), 1 / TINY.mask
+    rows = text.final_batches(WORDS.held_out, TINY.length, mask=TINY.mask)
+    assert len(rows.tokens) == np.ceil(share)
+    losses = [run.evaluate(text.MaskedBatches(rows.tokens[[t]], rows.hidden[[t]]))[0] for t in range(len(rows.tokens))]
+    assert run.evaluate(rows)[0] == pytest.approx(np.mean(losses), rel=1e-12)
+    settings = replace(TINY, stages=1)
+    one = train(settings, methods=["random", "zero"])
+    np.testing.assert_array_equal(one.final, run.evaluate(rows)[[0, 0]])  # a single stage has no method yet
+    assert train(replace(settings, final_share=0.3), methods=["zero"]).final[0] != one.final[0]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no cuda device")
+def test_a_gpu_trains_the_same_curves():
+    here, there = train(), train_stages(TINY, 0.01, 1, text=WORDS, device="cuda")
+    np.testing.assert_allclose(there.losses, here.losses, rtol=1e-3)  # float32 sums in another order, 12 steps of AdamW
 
 
 def test_training_learns():
@@ -125,6 +145,8 @@ def test_progress_reaches_its_total_once():
         (lambda: StagedTransformer(steps=2.5), "steps"),
         (lambda: StagedTransformer(mask=0), "mask"),
         (lambda: StagedTransformer(mask=1.5), "mask"),
+        (lambda: StagedTransformer(final_share=0), "final_share"),
+        (lambda: StagedTransformer(final_share=2), "final_share"),
         (lambda: StagedTransformer(trained="some"), "trained"),
         (lambda: StagedTransformer(optimiser_state="lost"), "optimiser_state"),
         (lambda: StagedTransformer(weight_decay=-1), "weight_decay"),
@@ -140,6 +162,9 @@ def test_progress_reaches_its_total_once():
         (lambda: train(replace(TINY, eval_windows=1000)), "windows"),
         (lambda: text.masked_batches(WORDS.train, 1, 1, 10**6, seed=0), "length"),
         (lambda: text.masked_batches(WORDS.train, 1, 1, 4, seed=0, mask=0), "mask"),
+        (lambda: text.final_batches(WORDS.held_out, 10**6), "length"),
+        (lambda: text.final_batches(WORDS.held_out, 4, mask=1e-9), "mask"),
+        (lambda: text.final_batches(WORDS.held_out, 4, share=1.5), "share"),
         (lambda: text.split_text("a"), "text"),
         (lambda: text.split_text("abc", held_out=0.99), "held_out"),
         (lambda: experiments.compare_starts("large"), "preset"),

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from lrtransfer import records
 from lrtransfer._check import choice, refuse
+from lrtransfer.fits import mean_and_error
 from lrtransfer.stages.text import topics
 from lrtransfer.stages.transformer import METHODS, StageCurves, StagedTransformer
 from lrtransfer.stages.transformer_runs import Run, run_key, train_or_read
@@ -53,13 +54,15 @@ STAGES_PRESETS = {
         seeds=(1, 2),
     ),
     "book": StagesPreset(
-        StagedTransformer(width=32, heads=2, stages=3, steps=700, warmup=20, eval_every=50, eval_windows=256),
+        StagedTransformer(
+            width=32, heads=2, stages=3, steps=700, warmup=20, eval_every=50, eval_windows=256, final_share=0.3
+        ),
         lrs=(1e-3, 4e-3, 1.6e-2),
         seeds=(1, 2, 3),
-        swept=(1e-3, 4e-3),
+        swept=(1e-3, 4e-3, 1.6e-2),
     ),
     "full": StagesPreset(
-        StagedTransformer(batch=32, length=32, eval_every=100),
+        StagedTransformer(batch=32, length=32, eval_windows=256),
         lrs=(5e-4, 2e-3, 8e-3),
         seeds=tuple(range(1, 9)),
         swept=(5e-4, 2e-3),
@@ -74,10 +77,11 @@ class StageComparison:
     ``settings`` of the network; ``lrs`` (R,); ``tuned`` the K names and ``selection`` (R, K) their final losses on
     ``selection_seed``; ``methods`` the M names and ``chosen`` (M,) the rate of each: its best of ``selection``, and
     stacking's for stacking with a scalar, which is an addition to it and not a method to be tuned. ``seeds`` (S,);
-    ``steps``, ``stage`` (E,) as in ``StageCurves``; ``curves`` (E, M, S) at the chosen rates; ``betas``
-    (stages, M, S); ``swept`` (Q,) the rates at which all tuned methods are reported, and ``sweep`` (E, Q, K, S) their
-    curves there.
-    Losses are held-out cross-entropies in nats a hidden character, inf where diverged.
+    ``steps``, ``stage`` (E,) as in ``StageCurves``; ``curves`` (E, M, S) at the chosen rates, and ``final`` (M, S) and
+    ``betas`` (stages, M, S) at their end; ``swept`` (Q,) the rates at which all tuned methods are reported, and
+    ``sweep`` (Q, K, S) their final losses there.
+    Losses are held-out cross-entropies in nats a hidden character, inf where diverged; final ones on the whole held-out
+    text or a share of it, those of ``curves`` on some windows of it.
     """
 
     preset: str
@@ -92,14 +96,10 @@ class StageComparison:
     steps: NDArray[np.int64]
     stage: NDArray[np.int64]
     curves: Array
+    final: Array
     betas: Array
     swept: Array
     sweep: Array
-
-    @property
-    def final(self) -> Array:
-        """Final losses at the chosen rates, (M, S)."""
-        return self.curves[-1]
 
     def course(self, method: str, other: str) -> tuple[NDArray[np.int64], Array, Array]:
         """Loss of ``method`` less that of ``other`` from the second stage on, each at its chosen rate, paired by seed.
@@ -130,7 +130,7 @@ class StageComparison:
         elif lr not in self.swept:
             raise refuse("lr", lr, "None" + "".join(f" or {rate:g}" for rate in self.swept))
         else:
-            table = self.sweep[-1, self.swept.tolist().index(lr)]
+            table = self.sweep[self.swept.tolist().index(lr)]
         return paired(table[a], table[b])
 
 
@@ -139,8 +139,8 @@ def paired(first: Array, second: Array) -> tuple[float, float]:
     lost, won = bool(np.isinf(first).any()), bool(np.isinf(second).any())
     if lost or won:
         return (-np.inf if won and not lost else np.inf), np.inf
-    gap = first - second
-    return float(gap.mean()), float(gap.std(ddof=1) / np.sqrt(gap.size)) if gap.size > 1 else np.inf
+    mean, error = mean_and_error(first - second)
+    return float(mean), float(error)
 
 
 def compare_starts(
@@ -195,7 +195,7 @@ def compare_starts(
     ]
     curves = trained(reported, first, 1.0)
     picked = [[curves[chosen[method], seed, method] for seed in row.seeds] for method in METHODS]  # M lists of S
-    sweep = [[[curves[lr, seed, m].losses[:, 0] for seed in row.seeds] for m in TUNED] for lr in row.swept]
+    sweep = [[[curves[lr, seed, m].final[0] for seed in row.seeds] for m in TUNED] for lr in row.swept]
     steps = picked[0][0].steps
     return StageComparison(
         preset=name,
@@ -210,9 +210,10 @@ def compare_starts(
         steps=steps,
         stage=picked[0][0].stage,
         curves=np.moveaxis(np.array([[run.losses[:, 0] for run in runs] for runs in picked]), -1, 0),
+        final=np.array([[run.final[0] for run in runs] for runs in picked]),
         betas=np.moveaxis(np.array([[run.betas[:, 0] for run in runs] for runs in picked]), -1, 0),
         swept=np.array(row.swept, dtype=float),
-        sweep=np.moveaxis(np.array(sweep).reshape(len(row.swept), len(TUNED), len(row.seeds), steps.size), -1, 0),
+        sweep=np.array(sweep, dtype=float).reshape(len(row.swept), len(TUNED), len(row.seeds)),
     )
 
 
@@ -259,7 +260,7 @@ def read_record(name: str = RECORD, *, folder: str | Path | None = None) -> Stag
     if record is None:
         return None
     numbers: dict[str, Any] = {key: record["numbers"].get(key) for key in StageComparison.__dataclass_fields__}
-    for key in ("lrs", "selection", "chosen", "steps", "stage", "curves", "betas", "swept", "sweep"):
+    for key in ("lrs", "selection", "chosen", "steps", "stage", "curves", "final", "betas", "swept", "sweep"):
         numbers[key] = np.array(numbers[key])
     for key in ("tuned", "methods", "seeds"):
         numbers[key] = tuple(numbers[key])

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -151,3 +152,29 @@ def held_out_batch(text: NDArray[np.int64], windows: int, length: int, *, mask: 
     drawn = masked_batches(text, 1, windows, length, seed=0, part=2**32 - 1, mask=mask)  # for the masks alone
     starts = np.linspace(0, len(text) - length, windows).astype(np.int64)
     return MaskedBatches(text[starts[:, None] + np.arange(length)][None], drawn.hidden)
+
+
+def final_batches(text: NDArray[np.int64], length: int, *, mask: float = MASK, share: float = 1.0) -> MaskedBatches:
+    """The held-out text in windows side by side, places of it each hidden in one of the rows: for a last check.
+
+    A loss on one draw of masks carries the luck of that draw. Here the places are dealt at random, but the same for
+    every run, into k = ceil(1 / mask) rows of one size: the mean of the rows' losses is that over all places. Of these
+    rows the first round(share k) are used, one at least. What does not fill a window at the end, or a row, is left
+    out: fewer than ``length`` and than k places.
+
+    Returns ``MaskedBatches``, each row with all windows. Raises ``ValueError`` naming the argument, and where no window
+    or row fits.
+    """
+    length, part = count("length", length, minimum=1), one("mask", positive("mask", mask))
+    used = one("share", positive("share", share))
+    if used > 1 or part > 1:
+        raise refuse("mask and share", (mask, share), "above 0 and at most 1")
+    windows, rows = len(text) // length, math.ceil(1 / part)
+    places = windows * length
+    if not windows:
+        raise refuse("length", length, f"at most the {len(text)} characters of the text")
+    if places < rows:
+        raise refuse("mask", mask, f"at least 1 / {places}, one place of those held out")
+    dealt = np.random.default_rng(0).permutation(places)[: places // rows * rows].reshape(rows, -1)
+    dealt = np.sort(dealt[: max(1, round(used * rows))], axis=1)
+    return MaskedBatches(np.broadcast_to(text[:places].reshape(windows, length), (len(dealt), windows, length)), dealt)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer._check import choice, count, finite, one, positive, refuse
-from lrtransfer.stages.text import MaskedBatches, Text, held_out_batch, masked_batches, topics
+from lrtransfer.stages.text import MaskedBatches, Text, final_batches, held_out_batch, masked_batches, topics
 
 Array = NDArray[np.float64]
 STARTS = ("random", "zero", "stacking")
@@ -65,7 +65,8 @@ class StagedTransformer:
     stage two on; block one is trained with embedding and read-out).
     ``optimiser_state``, what becomes of AdamW's moments at a stage's end: "keep" them for the old weights and
     start the new block's from zero, or "reset" all of them. The copy of a block never copies its moments.
-    ``eval_every``: steps between evaluations, on ``eval_windows`` held-out windows.
+    ``eval_every``: steps between evaluations, on ``eval_windows`` held-out windows; ``final_share``: of the
+    held-out characters, those whose prediction counts for the final loss.
 
     Raises ``ValueError`` naming the field, at construction.
     """
@@ -84,6 +85,7 @@ class StagedTransformer:
     optimiser_state: str = "keep"
     eval_every: int = 50
     eval_windows: int = 512
+    final_share: float = 1.0
 
     def __post_init__(self) -> None:
         choice("trained", self.trained, ("all", "new"))
@@ -95,8 +97,10 @@ class StagedTransformer:
             self, "weight_decay", one("weight_decay", finite("weight_decay", self.weight_decay, minimum=0.0))
         )
         object.__setattr__(self, "mask", one("mask", positive("mask", self.mask)))
-        if self.mask > 1:
-            raise refuse("mask", self.mask, "a share above 0 and at most 1")
+        object.__setattr__(self, "final_share", one("final_share", positive("final_share", self.final_share)))
+        for name in ("mask", "final_share"):
+            if getattr(self, name) > 1:
+                raise refuse(name, getattr(self, name), "a share above 0 and at most 1")
         if self.width % self.heads:
             raise refuse("heads", self.heads, f"a divisor of width, {self.width}")
 
@@ -106,9 +110,10 @@ class StageCurves:
     """Learning curves of several methods at one rate and seed. E evaluations, M methods.
 
     ``methods`` their names; ``steps`` (E,) updates done and ``stage`` (E,) the stage, from 1, at each evaluation:
-    at a boundary there are two, before and after the new block arrives; ``losses`` (E, M) held-out cross-entropy
-    in nats a hidden character, inf once diverged; ``betas`` (stages, M) the scalars of the blocks at the end
-    (1 where there is none, inf once diverged).
+    at a boundary there are two, before and after the new block arrives; ``losses`` (E, M) cross-entropy in nats a
+    hidden character, on some held-out windows, inf once diverged; ``betas`` (stages, M) the scalars of the blocks at
+    the end (1 where there is none, inf once diverged); ``final`` (M,) the loss after the last update over the
+    whole held-out text or a share of it (``text.final_batches``).
     """
 
     methods: tuple[str, ...]
@@ -116,11 +121,7 @@ class StageCurves:
     stage: NDArray[np.int64]
     losses: Array
     betas: Array
-
-    @property
-    def final(self) -> Array:
-        """The loss after the last update, (M,)."""
-        return self.losses[-1]
+    final: Array
 
 
 def train_stages(
@@ -149,8 +150,7 @@ def train_stages(
     """
     growths = checked_methods(methods)
     runs = [(lr, seed, growth) for growth in growths.values()]
-    steps, stage, losses, betas = train_runs(settings, runs, device=device, text=text, progress=progress)
-    return StageCurves(tuple(growths), steps, stage, losses, betas)
+    return StageCurves(tuple(growths), *train_runs(settings, runs, device=device, text=text, progress=progress))
 
 
 def train_runs(
@@ -160,10 +160,11 @@ def train_runs(
     device: str = "auto",
     text: Text | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Array, Array]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Array, Array, Array]:
     """Train several runs, each of a rate, a seed and a method, as one program.
 
-    Returns ``steps`` (E,), ``stage`` (E,), ``losses`` (E, runs) and ``betas`` (stages, runs), as in ``StageCurves``.
+    Returns ``steps`` (E,), ``stage`` (E,), ``losses`` (E, runs), ``betas`` (stages, runs) and ``final`` (runs,), as in
+    ``StageCurves``.
     Other arguments and errors as in ``train_stages``. Small networks gain by it: ``transformer_runs.groups``.
     """
     from lrtransfer.residual.training import resolve_device
@@ -193,10 +194,15 @@ def train_runs(
         losses.append(stack.stage(batches, check, at, tell))
     spread = [first.index(pair) for pair in pairs]
     losses[0] = losses[0][:, spread]
-    betas = stack.betas() if settings.stages > 1 else stack.betas()[:, spread]
+    final = stack.evaluate(
+        final_batches(text.held_out, settings.length, mask=settings.mask, share=settings.final_share)
+    )
+    betas = stack.betas()
+    if settings.stages == 1:
+        final, betas = final[spread], betas[:, spread]
     stage = np.repeat(np.arange(1, settings.stages + 1), len(at))
     steps = np.concatenate([s * settings.steps + np.array(at) for s in range(settings.stages)])
-    return steps, stage, np.concatenate(losses), betas
+    return steps, stage, np.concatenate(losses), betas, final
 
 
 def training_batches(settings: StagedTransformer, text: Text, seed: int, stage: int) -> MaskedBatches:

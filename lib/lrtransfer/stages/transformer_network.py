@@ -263,11 +263,14 @@ class Stack:
         return tuple(torch.from_numpy(array).to(self.where) for array in arrays)  # type: ignore[return-value]
 
     def evaluate(self, check: MaskedBatches) -> Array:
-        """Held-out losses (R,), inf from the first that is not finite on."""
-        batch, found = self.inputs(check), np.full(len(self.seeds), np.inf)
+        """Losses (R,), the mean over the rows of ``check``; inf from the first that is not finite on."""
+        rows, found = self.inputs(check), np.full(len(self.seeds), np.inf)
         with torch.no_grad():
             for run in np.flatnonzero(self.alive):  # one by one: together they would not fit into the cache
-                found[run] = float(self.take([int(run)]).losses(*batch)[0])
+                alone = self.take([int(run)])
+                found[run] = np.mean(
+                    [float(alone.losses(*(part[[t]] for part in rows))[0]) for t in range(len(rows[0]))]
+                )
         self.alive = self.alive & np.isfinite(found)
         return np.where(self.alive, found, np.inf)
 

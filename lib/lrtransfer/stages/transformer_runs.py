@@ -12,10 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from lrtransfer import records
+from lrtransfer.residual.training import resolve_device
 from lrtransfer.stages.text import topics
 from lrtransfer.stages.transformer import METHODS, StageCurves, StagedTransformer, train_runs
 
 Run = tuple[float, int, str]  # rate, seed, name of a method
+NUMBERS = ("losses", "betas", "final")  # of a run's curves, inf allowed
 
 
 def train_or_read(
@@ -34,7 +36,7 @@ def train_or_read(
     files = {} if store is None else {run: Path(store) / f"{run_key(settings, *run)}.json" for run in runs}
     found = {run: curves for run, file in files.items() if (curves := _kept(file, run[2])) is not None}
     missing = [run for run in runs if run not in found]
-    for group in groups(settings, missing):
+    for group in groups(settings, missing, resolve_device(device).type) if missing else ():
         before = len(found)
 
         def tell(updates: int, of: int, before: int = before, group: list[Run] = group) -> None:
@@ -43,24 +45,24 @@ def train_or_read(
 
         start, cpu = time.perf_counter(), time.process_time()
         growths = [(lr, seed, METHODS[method]) for lr, seed, method in group]
-        steps, stage, losses, betas = train_runs(settings, growths, device=device, progress=tell)
+        steps, stage, losses, betas, final = train_runs(settings, growths, device=device, progress=tell)
         wall, cpu = (time.perf_counter() - start) / len(group), (time.process_time() - cpu) / len(group)
         for place, run in enumerate(group):
-            found[run] = StageCurves((run[2],), steps, stage, losses[:, [place]], betas[:, [place]])
+            found[run] = StageCurves((run[2],), steps, stage, losses[:, [place]], betas[:, [place]], final[[place]])
             if store is not None:
                 _keep(files[run], run, found[run], {"seconds": wall, "cpu_seconds": cpu})
     return found
 
 
-def groups(settings: StagedTransformer, runs: Sequence[Run]) -> list[list[Run]]:
+def groups(settings: StagedTransformer, runs: Sequence[Run], place: str = "cpu") -> list[list[Run]]:
     """The runs in the groups that train together: all methods of a rate and seed, and as many of those as pay.
 
-    Methods have the first stage in common. Beyond that small networks gain from company until their activations
-    outgrow the cache. Nine runs of three methods and three seeds took, at width 32 with 256 characters a batch, 2.6 s
-    together, 3.9 s by seed and 9 s one by one; at width 64 with 1024 characters 10 s in each way (one thread of a busy
-    machine).
+    Methods have the first stage in common. Beyond that small networks gain from company: on a CPU until their
+    activations outgrow the cache, on another ``place`` until a layer's hold 2^24 numbers (64 MB; by this count, not
+    measured). Nine runs of three methods and three seeds took, at width 32 with 256 characters a batch, 2.6 s together,
+    3.9 s by seed and 9 s one by one; at width 64 with 1024 characters 10 s in each way (one thread of a busy machine).
     """
-    size = 2**18 // (settings.batch * settings.length * settings.width)
+    size = (2**18 if place == "cpu" else 2**24) // (settings.batch * settings.length * settings.width)
     packed: list[list[Run]] = []
     for pair in dict.fromkeys(run[:2] for run in runs):
         together = [run for run in runs if run[:2] == pair]
@@ -78,23 +80,26 @@ def _keep(file: Path, run: Run, curves: StageCurves, spent: dict[str, float]) ->
         "method": run[2],
         "steps": curves.steps.tolist(),
         "stage": curves.stage.tolist(),
-        "losses": [loss if np.isfinite(loss) else records.INFINITY for loss in curves.losses[:, 0].tolist()],
-        "betas": [beta if np.isfinite(beta) else records.INFINITY for beta in curves.betas[:, 0].tolist()],
     }
+    for name in NUMBERS:
+        numbers = getattr(curves, name).reshape(-1).tolist()
+        content[name] = [number if np.isfinite(number) else records.INFINITY for number in numbers]
     records.save(file, content | spent)
 
 
 def _kept(file: Path, method: str) -> StageCurves | None:
-    kept = records.load(file, ("steps", "stage", "losses", "betas"))
+    kept = records.load(file, ("steps", "stage", *NUMBERS))
     if kept is None:
         return None
-    losses, betas = (np.array([[float(value)] for value in kept[name]]) for name in ("losses", "betas"))
-    return StageCurves((method,), np.array(kept["steps"]), np.array(kept["stage"]), losses, betas)
+    losses, betas, final = (np.array([float(value) for value in kept[name]]) for name in NUMBERS)
+    return StageCurves(
+        (method,), np.array(kept["steps"]), np.array(kept["stage"]), losses[:, None], betas[:, None], final
+    )
 
 
 def run_key(settings: StagedTransformer, lr: float, seed: int, method: str) -> str:
     """A name for one run: equal for equal settings, growth and text."""
     text = topics()
     read = hashlib.sha256(text.train.tobytes() + text.held_out.tobytes()).hexdigest()
-    content = [asdict(settings), lr, seed, asdict(METHODS[method]), read]
+    content = [asdict(settings), lr, seed, asdict(METHODS[method]), read, NUMBERS]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
