@@ -34,6 +34,7 @@ picture: book
 
 check: $(READY)
 	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff check --select F notebooks
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
 	$(BIN)/codespell README.md book lib tests tools

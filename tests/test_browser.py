@@ -43,6 +43,8 @@ class Visit:
         self.page.on("pageerror", lambda e: self.complaints.append(str(e)))
         self.page.on("response", lambda r: self.complaints.append(f"{r.status} {r.url}") if r.status >= 400 else None)
         self.page.goto(f"{address}/{name}", wait_until="networkidle")
+        # On a busy machine the network rests before the scripts have run: colours are settled once the theme is.
+        self.page.wait_for_function("['light', 'dark'].includes(document.documentElement.dataset.theme)")
 
     def __enter__(self):
         return self

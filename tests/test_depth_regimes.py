@@ -71,6 +71,11 @@ def test_two_cycle_is_one_of_the_map(depth):
     assert multiplier == pytest.approx(slope, abs=1e-5 * depth**2)  # h^2 f'''/6, f''' of order L^3
 
 
+def test_a_two_cycle_far_below_the_minimum_is_finite():
+    for inverse_depth in (0.0, 0.5):
+        assert np.isfinite(d.two_cycle(-300.0, inverse_depth)).all()
+
+
 def test_end_of_the_two_cycle():
     assert d.end_of_two_cycle(2) == pytest.approx(2 * (math.sqrt(5) - 1), rel=1e-12)
     ends = d.end_of_two_cycle([2, 3, 4, 8, 16, 32, 64, 128, math.inf])
@@ -125,9 +130,38 @@ def test_first_divergence():
     assert d.first_divergence(64, low=7.9, high=8.0, steps=2000) == math.inf
 
 
+def test_momentum_moves_the_edge_as_on_a_quadratic():
+    depths, momenta = np.array([1, 2, 8, 128])[:, None], np.array([0.0, 0.3, 0.9])
+    edges = d.momentum_edge(depths, momenta, steps=2000, tolerance=1e-4)
+    assert edges.shape == (4, 3)
+    short = 2 * (1 + momenta) - edges
+    assert (short >= -1e-6).all() and (short <= 1e-4 + 0.6 / 2000).all()  # the two errors of the docstring
+    bias = (1 - 0.3) * math.log(1.3 / 0.7) / 500
+    assert 2.6 - d.momentum_edge(8, 0.3, steps=500, tolerance=1e-6) == pytest.approx(bias, rel=0.1)
+
+
+def test_the_momentum_edge_separates_plain_loops():
+    for depth, m in ((3, 0.5), (16, 0.8)):
+        edge = float(d.momentum_edge(depth, m))
+        for inv_tau, returned in ((edge - 1e-2, True), (edge + 1e-2, False)):
+            u, v = (1 + 1e-4) ** (1 / depth), 0.0
+            start = u - 1
+            for _ in range(6000):
+                v = m * v + inv_tau / depth * (1 - u**depth) * u ** (depth - 1)
+                u += v
+            assert (abs(u - 1) < start) == returned
+
+
 @pytest.mark.parametrize(
     ("call", "named"),
     [
+        (lambda: d.momentum_edge(0, 0.5), "depth = 0"),
+        (lambda: d.momentum_edge(2, -0.1), "momentum = -0.1"),
+        (lambda: d.momentum_edge(2, 1.0), "momentum = 1.0"),
+        (lambda: d.momentum_edge(2, 0.5, high=1.0, steps=100), "high = 1.0"),
+        (lambda: d.momentum_edge(2, 0.5, tolerance=0.0), "tolerance = 0.0"),
+        (lambda: d.momentum_edge(2, 0.5, steps=0), "steps = 0"),
+        (lambda: d.momentum_edge([2, 3], [0.1] * 3), r"depth of shape \(2,\), momentum of shape \(3,\)"),
         (lambda: d.attractor(0.0, 2), "inv_tau = 0.0"),
         (lambda: d.attractor(1.0, math.inf), "depth = inf"),
         (lambda: d.attractor(1.0, 2, 0.0), "alpha0 = 0.0"),
@@ -143,6 +177,9 @@ def test_first_divergence():
         (lambda: d.crisis(1), "depth = 1 is"),
         (lambda: d.crisis(math.inf), "depth = inf"),
         (lambda: d.flip_coefficient(0), "depth = 0"),
+        (lambda: d.two_cycle(0.0, 0.5), "v1 = 0.0"),
+        (lambda: d.two_cycle(-301.0, 0.5), "v1 = -301.0"),
+        (lambda: d.two_cycle(-1.0, 0.6), "inverse_depth = 0.6"),
     ],
 )
 def test_refusals_name_the_argument_and_the_value(call, named):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import re
 import sys
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from lrtransfer import pictures, plots, presets, report, sliders
 from lrtransfer.depth.slider import TRAJECTORY
-from lrtransfer.rates import BestLR
+from lrtransfer.rates import BestLR, mean_curve
 
 
 @pytest.fixture(autouse=True)
@@ -66,6 +67,25 @@ def test_ties_are_rounded_as_the_script_rounds_them():
     assert pictures.significant(0.5, 3) == "0.500"
 
 
+def test_the_mean_curve_leaves_out_rates_at_which_a_seed_diverged():
+    losses = np.array([[1.0, 1.1], [0.5, 0.6], [0.7, np.inf]])
+    curve = mean_curve([0.1, 0.2, 0.4], losses)
+    np.testing.assert_allclose(curve.lrs, [0.1, 0.2])
+    np.testing.assert_allclose(curve.middle, np.sqrt(losses[:2].prod(axis=1)))
+    np.testing.assert_allclose(curve.high / curve.middle, np.sqrt(losses[:2, 1] / losses[:2, 0]))  # of two seeds
+    np.testing.assert_allclose(curve.low * curve.high, curve.middle**2)
+    assert curve.at(0.1 * math.sqrt(2)) == pytest.approx(math.sqrt(curve.middle.prod()))
+    one = mean_curve([1.0, 2.0], [3.0, 4.0])
+    np.testing.assert_array_equal(one.low, one.high)
+    assert mean_curve([1.0, 2.0], np.full((2, 2), np.inf)).lrs.size == 0
+
+
+@pytest.mark.parametrize("losses", [[1.0], np.ones((2, 0)), np.ones((2, 1, 1)), [1.0, math.nan]])
+def test_bad_curves_are_refused_by_name(losses):
+    with pytest.raises(ValueError, match="losses"):
+        mean_curve([1.0, 2.0], losses)
+
+
 def test_a_sweep_leaves_out_rates_at_which_a_seed_diverged():
     _, ax = plots.panels(1, 1)
     losses = np.array([[1.0, 1.1], [0.5, 0.6], [0.7, np.inf]])
@@ -74,6 +94,12 @@ def test_a_sweep_leaves_out_rates_at_which_a_seed_diverged():
     np.testing.assert_allclose(curve.get_ydata(), np.sqrt(losses[:2].prod(axis=1)))
     assert list(bar.get_xdata()) == [0.15, 0.25] and list(marker.get_xdata()) == [0.2]
     assert len(ax.collections) == 1, "the band over seeds"
+
+
+def test_a_sweep_that_diverged_at_every_rate_draws_nothing():
+    _, ax = plots.panels(1, 1)
+    plots.rate_sweep(ax, [0.1, 0.2], np.full((2, 3), np.inf), label="x", color="k", best=(0.1, 0.1, 0.1))
+    assert [line.get_xdata().size for line in ax.lines] == [0] and ax.get_legend_handles_labels()[1] == ["x"]
 
 
 def test_sweeps_of_several_sizes_mark_no_minimum_that_is_only_a_bound():

@@ -7,6 +7,7 @@ import pytest
 
 from lrtransfer.layers import (
     chain_losses,
+    deep_balanced_edge,
     deep_curvature,
     deep_curvature_course,
     deep_loss,
@@ -85,6 +86,32 @@ def test_transition_of_three_layers():
     for alpha in (0.7, 0.8):
         two = deep_curvature(alpha, 1000, 2, draws=2000, seed=0)
         assert float(two.mean) < -4 * float(two.standard_error)
+
+
+@pytest.mark.parametrize("signal_only", [False, True])
+def test_the_balanced_edge_is_where_the_curvature_changes_sign(signal_only):
+    options = dict(draws=200, seed=3, signal_only=signal_only)
+    edge = deep_balanced_edge(1000, 2, tolerance=1e-5, **options)
+    below, above = (float(deep_curvature(edge + d, 1000, 2, **options).mean) for d in (-1e-4, 1e-4))
+    assert below > 0 > above
+
+
+def test_the_balanced_edge_of_the_surrogate_tends_to_two_thirds():
+    """2/3 - ln 4 / (3 ln h); the distance measured 0.058, 0.0046 and 0.0006 at h = 10^2, 10^4, 10^6."""
+    widths = [10**2, 10**4, 10**6]
+    edges = [deep_balanced_edge(h, 2, draws=400, seed=0, signal_only=True) for h in widths]
+    distance = np.abs(np.array(edges) - (2 - np.log(4) / np.log(widths)) / 3)
+    assert (distance[1:] < 0.5 * distance[:-1]).all() and distance[-1] < 0.002
+
+
+def test_an_interval_without_an_edge_is_refused():
+    for interval in ((0.35, 0.4), (0.8, 0.9), (0.9, 0.5), (0.3, 0.5, 0.9)):
+        with pytest.raises(ValueError, match=r"^interval = "):
+            deep_balanced_edge(1000, 2, draws=50, seed=0, interval=interval)
+    with pytest.raises(ValueError, match=r"^interval = "):
+        deep_balanced_edge(1000, 1, draws=50, seed=0)  # a hill at every rate
+    with pytest.raises(ValueError, match=r"^tolerance = "):
+        deep_balanced_edge(1000, 2, draws=50, seed=0, tolerance=0.0)
 
 
 def test_learned_networks_are_stable_below_the_root_of_the_width():

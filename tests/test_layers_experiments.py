@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lrtransfer.layers import chain_losses, expected_loss, recorded, two_layer_losses
-from lrtransfer.layers.experiments import advantage, balance_runs, schedule_runs
+from lrtransfer.layers.experiments import ScheduleRuns, advantage, balance_runs, schedule_runs, split_over_seeds
 from lrtransfer.layers.relu import train_three_layers
 
 
@@ -47,6 +47,38 @@ def test_schedule_runs_are_paired():
     assert mean == pytest.approx((a + b) / 2, abs=1e-15) and error == pytest.approx(abs(a - b) / 2)
 
 
+def test_a_schedule_run_that_diverged_is_inf():
+    finite = np.zeros((2, 2))
+    runs = ScheduleRuns(finite, finite, finite, finite)
+    assert runs.paired(np.array([[1.0, np.inf], [2.0, np.inf]])) == (np.inf, np.inf)
+    assert runs.paired(np.array([[1.0, 1.0], [2.0, np.inf]])) == (np.inf, np.inf)
+
+
+SPLITS = np.array([-1.0, -0.5, -0.2, 0.0, 0.2, 0.5, 1.0])
+
+
+def test_the_best_split_of_parabolas_is_their_mean_vertex():
+    """A mean of parabolas of one bend has its vertex at the mean of theirs; the bootstrap's error is theirs too."""
+    rng = np.random.default_rng(0)
+    vertices = 0.1 + 0.05 * rng.standard_normal(40)
+    losses = 3 * (SPLITS - vertices[:, None]) ** 2 + rng.standard_normal((40, 1))
+    best, error = split_over_seeds(SPLITS, losses, resamples=2000, seed=1)
+    assert best == pytest.approx(vertices.mean(), abs=1e-12)
+    # of resamples: the spread with n instead of n - 1, known to 1 / sqrt(2 * 2000) = 1.6%; four of these
+    assert error == pytest.approx(vertices.std(ddof=0) / 40**0.5, rel=0.064)
+    assert split_over_seeds(SPLITS, losses, seed=5) == split_over_seeds(SPLITS, losses, seed=5)
+    shifted = losses - losses[:, :1]  # what a seed has in common at every split does not count
+    assert split_over_seeds(SPLITS, shifted, resamples=2000, seed=1) == pytest.approx((best, error), abs=1e-12)
+
+
+def test_the_best_split_at_an_end_and_of_one_seed():
+    falling = np.array([-SPLITS, -2 * SPLITS])
+    assert split_over_seeds(SPLITS, falling, seed=0) == (1.0, 0.0)
+    assert split_over_seeds(SPLITS, falling[:1], seed=0) == (1.0, np.inf)
+    falling[0, -1] = np.inf  # diverged for one seed: not the best for both
+    assert split_over_seeds(SPLITS, falling, seed=0)[0] == 0.5
+
+
 @pytest.mark.parametrize("name", list(recorded.MAKERS))
 def test_records_hold_their_settings_and_numbers(name, tmp_path, monkeypatch):
     record = recorded.read(name)
@@ -66,6 +98,13 @@ def test_records_hold_their_settings_and_numbers(name, tmp_path, monkeypatch):
         (lambda: balance_runs(2, [1.0], 8, 1, split=1.5, draws=2, seed=0), "split"),
         (lambda: balance_runs(2, [-1.0], 8, 1, split=0.5, draws=2, seed=0), "rates"),
         (lambda: schedule_runs(8, 1.0, 1, seeds=[0]), "seeds"),
+        (lambda: split_over_seeds([0.0, 0.1], np.ones((2, 2)), seed=0), "splits"),
+        (lambda: split_over_seeds([0.0, 0.2, 0.1], np.ones((2, 3)), seed=0), "splits"),
+        (lambda: split_over_seeds(SPLITS, np.ones((2, 3)), seed=0), "losses"),
+        (lambda: split_over_seeds(SPLITS, np.full((2, 7), np.inf), seed=0), "losses"),
+        (lambda: split_over_seeds(SPLITS, np.full((2, 7), np.nan), seed=0), "losses"),
+        (lambda: split_over_seeds(SPLITS, [[-np.inf, *range(6)]], seed=0), "losses"),
+        (lambda: split_over_seeds(SPLITS, np.ones((2, 7)), resamples=1, seed=0), "resamples"),
         (lambda: recorded.read("nothing"), "name"),
     ],
 )

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lrtransfer.rates import BestLR, OnEdgeWarning, best_lr, drift
+from lrtransfer.fits import mean_and_error
+from lrtransfer.rates import BestLR, OnEdgeWarning, best_lr, drift, half_error, halves_of, shift
 
 GRID = 2.0 ** np.arange(-4, 5)
 # The vertex is a ratio of differences of logs, each exact to a few 1e-16; the steps and curvatures below
@@ -43,6 +44,7 @@ def bumpy(seed, seeds=4):
     return parabola(GRID, random.uniform(-1.5, 1.5), 0.5)[:, None] * np.exp(0.1 * random.normal(size=(9, seeds)))
 
 
+@settings(deadline=None)
 @given(seed=st.integers(0, 10**6), shift=st.floats(-20, 20))
 def test_shifting_all_rates_shifts_the_optimum(seed, shift):
     losses = bumpy(seed)
@@ -51,12 +53,14 @@ def test_shifting_all_rates_shifts_the_optimum(seed, shift):
         assert math.log2(getattr(other, name) / getattr(one, name)) == pytest.approx(shift, abs=ROUNDING)
 
 
+@settings(deadline=None)
 @given(seed=st.integers(0, 10**6), order=st.permutations(range(4)))
 def test_order_of_seeds_does_not_matter(seed, order):
     losses = bumpy(seed)
     assert best_lr(GRID, losses[:, order]) == best_lr(GRID, losses)  # to the last bit
 
 
+@settings(deadline=None)
 @given(seed=st.integers(0, 10**6), factor=st.floats(1e-6, 1e6))
 def test_unit_of_the_loss_does_not_matter(seed, factor):
     one, other = best_lr(GRID, bumpy(seed)), best_lr(GRID, bumpy(seed) * factor)
@@ -64,6 +68,7 @@ def test_unit_of_the_loss_does_not_matter(seed, factor):
     assert other.high == pytest.approx(one.high, rel=ROUNDING)
 
 
+@settings(deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_optimum_stays_within_half_a_step_of_the_lowest_point(seed):
     losses = bumpy(seed)
@@ -80,6 +85,57 @@ def test_spread_is_the_standard_error_of_the_seeds_own_optima():
     error = own.std(ddof=1) / math.sqrt(3)
     assert math.log2(best.high / best.lr) == pytest.approx(error, abs=ROUNDING)
     assert math.log2(best.lr / best.low) == pytest.approx(error, abs=ROUNDING)
+
+
+@pytest.mark.parametrize("seeds", [2, 3, 6, 9])
+def test_halves_of_the_seeds_give_a_mean_its_usual_standard_error(seeds):
+    values = np.random.default_rng(seeds).normal(size=seeds)
+    halves = halves_of(seeds)
+    assert len(set(halves)) == math.comb(seeds, seeds // 2) and {len(half) for half in halves} == {seeds - seeds // 2}
+    error = half_error([values[list(half)].mean() for half in halves], seeds)
+    assert error == pytest.approx(mean_and_error(values)[1], rel=ROUNDING)
+
+
+def test_many_seeds_have_a_fixed_sample_of_halves():
+    halves = halves_of(24)
+    assert halves == halves_of(24) and len(halves) == 200 and {len(set(half)) for half in halves} == {12}
+    values = np.random.default_rng(1).normal(size=24)
+    error = half_error([values[list(half)].mean() for half in halves], 24)
+    # 200 draws know a standard deviation to 1 / sqrt(400) = 5%; four of that.
+    assert error == pytest.approx(mean_and_error(values)[1], rel=0.2)
+    assert half_error([1.0], 1) == math.inf
+
+
+def rough(random, seeds):
+    """Sweeps whose loss falls with the rate until a seed blows up, each at a rate of its own: the best rate jumps."""
+    x = np.log2(GRID)[:, None]
+    blown = np.minimum(4.0 ** (x - random.normal(1, 1, seeds)), 20)
+    return np.exp(-0.5 * x + blown + 0.05 * random.normal(size=(9, seeds)))
+
+
+def test_the_stated_error_is_the_scatter_of_repeated_sweeps():
+    # 300 sweeps know the scatter to 1 / sqrt(600) = 4%. The squared error of six seeds itself scatters by about its
+    # size, the root of the mean of 300 by 3%. Four standard errors of both together: a fifth.
+    random = np.random.default_rng(0)
+    found = [best_lr(GRID, rough(random, 6)) for _ in range(300)]
+    scatter = np.std([octaves(best) for best in found])
+    claimed = math.sqrt(np.mean([best.spread**2 for best in found]))
+    assert claimed == pytest.approx(scatter, rel=0.2)
+
+
+def test_a_shift_is_measured_on_common_seeds():
+    # The same seeds at both sizes: what they share drops out, and the error with it.
+    random = np.random.default_rng(5)
+    losses = bumpy(3, seeds=6)
+    first, last = best_lr(GRID, losses), best_lr(GRID * 2**1.5, losses * random.uniform(0.5, 2))
+    value, error = shift(first, last)
+    assert value == pytest.approx(1.5, abs=ROUNDING) and error == pytest.approx(0, abs=ROUNDING)
+    other = best_lr(GRID, bumpy(4, seeds=6))
+    halves = np.log2(other.halves) - np.log2(first.halves)
+    assert shift(first, other)[1] == pytest.approx(half_error(halves, 6), rel=ROUNDING)
+    fewer = best_lr(GRID, bumpy(4, seeds=4))  # no common seeds to pair
+    assert shift(first, fewer)[1] == pytest.approx(math.hypot(first.spread, fewer.spread), rel=ROUNDING)
+    assert shift(first, best_lr(GRID, losses[:, :1]))[1] == math.inf
 
 
 def test_one_seed_has_no_spread():
@@ -185,6 +241,23 @@ def test_drift_agrees_with_scipy():
     ours, theirs = drift(rates, sizes), linregress(np.log2(sizes), np.log2(rates))
     assert ours.slope == pytest.approx(theirs.slope, rel=1e-12)
     assert ours.slope_error == pytest.approx(theirs.stderr, rel=1e-12)
+
+
+def test_the_error_of_a_drift_is_that_of_the_seeds_and_not_of_the_line():
+    # Each seed drifts by its own slope; the three points of the mean lie on a line exactly.
+    sizes, own = np.array([2, 4, 8]), np.array([-0.6, -0.5, -0.1, 0.4])
+    best = [best_lr(GRID, np.stack([parabola(GRID, v * k) for v in own], axis=1)) for k in range(3)]
+    found, (mean, error) = drift(best, sizes), mean_and_error(own)
+    assert found.slope == pytest.approx(mean, abs=ROUNDING) and found.slope_error == pytest.approx(error, rel=1e-6)
+    # Without the halves the spreads count as independent: slope = (y_3 - y_1) / 2 here, the middle has no weight.
+    bare = [BestLR(b.lr, b.low, b.high, b.on_edge) for b in best]
+    assert drift(bare, sizes).slope_error == pytest.approx(math.hypot(best[0].spread, best[2].spread) / 2, rel=ROUNDING)
+
+
+def test_drift_of_one_seed_takes_the_scatter_about_the_line():
+    sizes = [2, 4, 8]
+    best = [best_lr(GRID, parabola(GRID, optimum)[:, None]) for optimum in (1.0, 0.2, 0.0)]
+    assert drift(best, sizes) == drift([b.lr for b in best], sizes)
 
 
 def test_drift_takes_results_of_best_lr_and_keeps_their_flag():

@@ -13,12 +13,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from lrtransfer.residual import driver, pools, runner
+from lrtransfer.residual import driver, pools, runner, train_sweep
+from lrtransfer.residual.leases import Lease
 from lrtransfer.residual.runner import run
+from lrtransfer.residual.store import Store
 from lrtransfer.residual.sweep import Curve, Sweep
-from test_residual_runner import LONG, PROCESSES, SWEEP, assert_same, checkpoints, wait_for
+from test_residual_runner import LONG, PROCESSES, RATES, SMALL, SWEEP, assert_same, checkpoints, expected, wait_for
 
 
 @pytest.fixture
@@ -42,9 +45,6 @@ class Job:
         self._seen += 1
         return self._seen > 2
 
-    def cancel(self) -> None:
-        pass
-
 
 class Cluster:
     """An executor in all but its class."""
@@ -55,6 +55,8 @@ class Cluster:
 
 def test_an_executor_needs_submit_and_futures_done_and_result_only(path):
     assert_same(run(SWEEP, path, executor=Cluster(), device="cpu", in_flight=2), SWEEP)
+    losses = train_sweep(SMALL, RATES, (0, 1), device="cpu", executor=Cluster())
+    np.testing.assert_array_equal(losses, expected(SWEEP)[0])
 
 
 def die_once(marker: str, path: str) -> None:
@@ -84,7 +86,7 @@ class Doomed(Cluster):
 
     def submit(self, function: Any, *arguments: Any) -> Job:
         def result() -> Any:
-            raise cf.process.BrokenProcessPool("a worker was killed")
+            raise cf.BrokenExecutor("a worker was killed")
 
         return Job(result)
 
@@ -172,3 +174,114 @@ def test_addresses():
         "inproc://1.2.3.4/5/6",
     ):
         pools.check_address(address)
+
+
+# Several at once. Four groups of four runs each, for room for eight groups means four workers.
+
+FOUR = Sweep((Curve(SMALL, (0.25, 0.5, 1.0, 2.0)),), seeds=(0, 1, 2, 3))
+KEYS = [key for key, _, _ in FOUR.runs(FOUR.curves[0])]
+
+
+def watched(monkeypatch: pytest.MonkeyPatch, before: Callable[[], Any] = lambda: None) -> list[tuple[float, int]]:
+    """The runs handed to training, in order; ``before`` is called in the worker before it trains."""
+    seen: list[tuple[float, int]] = []
+    original = driver.train_flight
+
+    def watch(settings: Any, lrs: Any, seeds: Any, *rest: Any) -> Any:
+        seen.extend(zip(lrs, seeds, strict=True))
+        before()
+        return original(settings, lrs, seeds, *rest)
+
+    monkeypatch.setattr(driver, "train_flight", watch)
+    return seen
+
+
+def passes(monkeypatch: pytest.MonkeyPatch, after: Callable[[int], None]) -> list[int]:
+    """How many groups are in flight at every pass of the driver; ``after`` is called with the number of the pass."""
+    counts: list[int] = []
+    original = driver.finished
+
+    def count(futures: list[Any], seconds: float) -> list[Any]:
+        counts.append(len(futures))
+        after(len(counts))
+        return original(futures, 0.05)
+
+    monkeypatch.setattr(driver, "finished", count)
+    return counts
+
+
+def test_a_group_that_is_claimed_in_part_is_trained_once(path, monkeypatch):
+    go = threading.Event()
+    seen = watched(monkeypatch, lambda: go.wait(60))
+    with Store(path) as store, Lease(store) as other, cf.ThreadPoolExecutor(2) as executor:
+
+        def after(number: int) -> None:
+            if number == 3:
+                other.release()
+            if number == 5:
+                go.set()
+
+        counts = passes(monkeypatch, after)
+        other.claim(KEYS[1:3], "cpu")
+        results = run(FOUR, path, executor=executor, device="cpu", in_flight=8)
+    assert counts[:4] == [4, 4, 4, 5]  # nothing is handed out again; then the rest of the first group
+    assert sorted(seen) == sorted((lr, seed) for _, lr, seed in FOUR.runs(FOUR.curves[0]))
+    monkeypatch.undo()
+    assert_same(results, FOUR)
+
+
+class Mixed(Cluster):
+    """Tasks of depth 2 are lost with their worker; that of depth 3 is done ten looks after the ``last``."""
+
+    def __init__(self, last: int) -> None:
+        self.last, self.handed_out, self.looks = last, 0, 0
+
+    def is_done(self) -> bool:
+        self.looks += 20 if self.handed_out == self.last else 1  # and in the end in any case
+        return self.looks > 200
+
+    def submit(self, function: Any, *arguments: Any) -> Job:
+        self.handed_out += 1
+        if arguments[0].depth == 2:
+            return Doomed().submit(function)
+        job = super().submit(function, *arguments)
+        job.done = self.is_done  # type: ignore[method-assign]
+        return job
+
+
+def test_what_is_in_flight_is_stored_when_workers_keep_dying(path):
+    executor = Mixed(last=5)  # that of depth 3 once, the other four times
+    with pytest.raises(driver.RunError, match=r"workers died 4 times in a row.*6 of 12"):
+        run(SWEEP, path, executor=executor, device="cpu", in_flight=2)
+    assert executor.handed_out == 5
+
+
+def test_what_is_in_flight_is_stored_when_no_more_can_be_handed_out(path):
+    class Tired(Mixed):
+        def submit(self, function: Any, *arguments: Any) -> Job:
+            if arguments[0].depth == 2:
+                raise RuntimeError("no more today")
+            return super().submit(function, *arguments)
+
+    backwards = Sweep(SWEEP.curves[::-1], SWEEP.seeds)
+    with pytest.raises(driver.RunError, match=r"depth 2 .* RuntimeError: no more today .6 of 12"):
+        run(backwards, path, executor=Tired(last=1), device="cpu", in_flight=2)
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_groups_that_are_lost_with_one_machine_are_one_loss(together, path):
+    lost: list[int] = []
+
+    class Machine(Cluster):
+        """The first four tasks are lost, at once or one after the other."""
+
+        def submit(self, function: Any, *arguments: Any) -> Job:
+            if len(lost) >= 4:
+                return super().submit(function, *arguments)
+            lost.append(0)
+            job, wait = Doomed().submit(function), 1 if together else len(lost)
+            job._seen = 2 - wait
+            return job
+
+    assert_same(run(FOUR, path, executor=Machine(), device="cpu", in_flight=8), FOUR)
+    assert len(lost) == 4

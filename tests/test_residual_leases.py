@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import concurrent.futures as cf
+import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import torch
 
-from lrtransfer.residual import leases
+from lrtransfer.residual import driver, leases, train_runs, train_sweep, training
 from lrtransfer.residual.keys import run_key
 from lrtransfer.residual.leases import Lease
+from lrtransfer.residual.runner import run
+from lrtransfer.residual.runs import CheckpointError
 from lrtransfer.residual.settings import ResidualMLP
 from lrtransfer.residual.store import Store, StoreError
+from test_residual_executors import FOUR, Cluster, passes, watched
+from test_residual_executors import KEYS as MANY
+from test_residual_runner import LONG, SMALL, assert_same, checkpoints, expected, wait_for
 
 MLP = ResidualMLP(width=16, depth=3, steps=2)
 
@@ -138,3 +150,139 @@ def test_a_folder_among_the_checkpoints_is_left_alone(path):
         with Lease(store):
             pass
         assert (store.checkpoints / "mine").is_dir()
+
+
+def test_a_checkpoint_of_other_runs_is_refused_or_replaced(tmp_path):
+    s, file = replace(SMALL, checkpoint_every=2), tmp_path / "checkpoint"
+    train_runs(s, [1.0], [0], device="cpu", checkpoint=file)
+    with pytest.raises(CheckpointError, match="belongs to other runs"):
+        train_runs(s, [1.0], [1], device="cpu", checkpoint=file)
+    again = driver.train_flight(s, [1.0], [1], "cpu", "float32", False, str(file))
+    np.testing.assert_array_equal(again.curves, train_runs(s, [1.0], [1], device="cpu"))  # it starts anew
+
+
+def test_two_threads_may_write_one_checkpoint(tmp_path, monkeypatch):
+    s, file, both, save = replace(SMALL, checkpoint_every=1), tmp_path / "checkpoint", threading.Barrier(2), torch.save
+    train_runs(s, [1.0], [0], device="cpu")  # the data are loaded
+
+    def together(*arguments: Any) -> None:
+        save(*arguments)
+        both.wait(20)
+
+    monkeypatch.setattr(torch, "save", together)
+    with cf.ThreadPoolExecutor(2) as pool:
+        one, other = pool.map(lambda _: train_runs(s, [1.0], [0], device="cpu", checkpoint=file), range(2))
+    np.testing.assert_array_equal(one, other)
+
+
+def test_train_sweep_shares_a_store_and_writes_a_group_at_once(path, monkeypatch):
+    monkeypatch.setattr(training, "group_size", lambda *_: 4)
+    seen, written = watched(monkeypatch), []
+    original = Store.put_many
+
+    def put_many(store: Store, rows: Any) -> None:
+        rows = list(rows)
+        written.append(len(rows))
+        original(store, rows)
+
+    monkeypatch.setattr(Store, "put_many", put_many)
+    with Store(path) as store, Lease(store) as other, cf.ThreadPoolExecutor(1) as executor:
+        other.claim(MANY[1:3], "cpu")
+
+        def sweep() -> Any:
+            with Store(path) as mine:
+                return train_sweep(SMALL, (0.25, 0.5), (0, 1, 2, 3), device="cpu", store=mine)
+
+        result = executor.submit(sweep)
+        wait_for(lambda: len(store) == 6)
+        assert not result.done()
+        other.release()
+        losses = result.result(60)
+        assert len(store) == 8
+    assert written == [2, 4, 2] and len(seen) == len(set(seen)) == 8
+    np.testing.assert_allclose(losses, expected(FOUR)[0][:, :2], rtol=1e-5)  # other groups: other roundings
+
+
+# Interrupts: FOUR is four groups of four runs where there is room for eight groups
+
+
+def interrupt_at(monkeypatch: pytest.MonkeyPatch, ready: threading.Event) -> None:
+    def finished(*_: Any) -> Any:
+        assert ready.wait(60)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(driver, "finished", finished)
+
+
+def claimed(store: Store) -> set[str]:
+    """The runs that somebody else is training."""
+    busy = Lease(store, lease=0.8)
+    try:
+        return busy.claim(MANY, "cpu")[1]
+    finally:
+        busy.release()
+
+
+def test_the_claims_of_an_interrupted_thread_are_held_while_it_trains(path, monkeypatch):
+    started, go = threading.Event(), threading.Event()
+    seen = watched(monkeypatch, lambda: (started.set(), go.wait(60)))
+    interrupt_at(monkeypatch, started)
+    with cf.ThreadPoolExecutor(1) as executor, Store(path) as store:
+        with pytest.raises(KeyboardInterrupt):
+            run(FOUR, path, executor=executor, device="cpu", in_flight=8, lease=0.8)
+        assert claimed(store) == set(MANY[:4])  # the other three groups were cancelled
+        time.sleep(1.2)  # longer than the lease
+        assert claimed(store) == set(MANY[:4])
+        go.set()
+        wait_for(lambda: not claimed(store))
+    assert len(seen) == 4
+    monkeypatch.undo()
+    assert_same(run(FOUR, path, device="cpu"), FOUR)
+
+
+def test_the_claims_of_workers_that_outlive_this_process_last_as_long_as_a_lease(path, monkeypatch):
+    started = threading.Event()
+    started.set()
+    interrupt_at(monkeypatch, started)
+    with pytest.raises(KeyboardInterrupt):
+        run(FOUR, path, executor=Cluster(), device="cpu", in_flight=8)
+    monkeypatch.setattr(leases, "_is_running", lambda _: False)
+    with Store(path) as store:
+        assert claimed(store) == set(MANY)
+        time.sleep(1.0)
+        assert claimed(store) == set()
+
+
+INTERRUPTED = """
+import concurrent.futures as cf, multiprocessing, sys
+from test_residual_runner import LONG
+from lrtransfer.residual.runner import run
+from lrtransfer.residual.runs import CheckpointError
+if __name__ == "__main__":
+    with cf.ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as executor:
+        run(LONG, sys.argv[1], executor=executor, device="cpu")
+"""
+
+
+def test_a_pool_of_processes_that_ctrl_c_ends_leaves_nothing_to_wait_for(path, tmp_path, capsys):
+    (tmp_path / "sweep.py").write_text(INTERRUPTED)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, str(tmp_path / "sweep.py"), str(path)]
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, start_new_session=True)
+    wait_for(lambda: checkpoints(path))
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the children too
+    assert process.wait(60) != 0
+    assert_same(run(LONG, path, device="cpu"), LONG)
+    assert capsys.readouterr().out == ""  # it did not have to wait for another process
+
+
+def test_a_store_that_is_moved_away_is_noticed_while_runs_are_in_flight(path, monkeypatch):
+    started, go = threading.Event(), threading.Event()
+    watched(monkeypatch, lambda: (started.set(), go.wait(60)))
+    with cf.ThreadPoolExecutor(1) as executor:
+        passes(monkeypatch, lambda number: path.rename(path.with_name("elsewhere")) if number == 1 else None)
+        try:
+            with pytest.raises(StoreError, match=r"store\.sqlite' cannot be used: unable to open"):
+                run(FOUR, path, executor=executor, device="cpu", lease=0.2)
+        finally:
+            go.set()

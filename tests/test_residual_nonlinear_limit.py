@@ -127,6 +127,15 @@ def test_draws_and_rates_do_not_disturb_each_other():
     assert many.H.shape == (4, 3, 2, 4)
 
 
+def test_rates_of_their_own_are_the_same_networks():
+    lrs = np.array([[0.1, 0.2], [0.3, 0.4], [0.05, 0.6]])
+    own = train_ensemble(lrs, 1.0, 8, 2, 3, draws=3, activation="relu")
+    for draw, rates in enumerate(lrs):
+        shared = train_ensemble(rates, 1.0, 8, 2, 3, draws=3, activation="relu")
+        np.testing.assert_allclose(own.f[:, :, draw], shared.f[:, :, draw], rtol=1e-12)
+        np.testing.assert_allclose(own.start, shared.start, rtol=1e-12)
+
+
 @pytest.mark.parametrize("activation", ["linear", "relu", "tanh"])
 def test_divergence_is_inf_and_never_nan(activation):
     run = train_ensemble([0.01, 1e4, 1e200], 1.0, 6, 3, 12, draws=3, activation=activation)

@@ -19,9 +19,12 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from lrtransfer.residual.driver import RunError
 from lrtransfer.residual.export import export
+from lrtransfer.residual.runner import run
 from lrtransfer.residual.settings import ResNet, VisionTransformer
 from lrtransfer.residual.store import Store, StoreError
+from lrtransfer.residual.sweep import Curve, Sweep
 from small_stores import CURVE, MLP, filled, put
 
 
@@ -183,6 +186,17 @@ def test_kill_minus_nine_leaves_whole_rows_only(path):
     assert len(rows) > 1
     assert [row.seed for row in rows] == list(range(len(rows)))  # every commit is there, up to the last
     assert all(row.curve.size == 100 and (row.curve == row.seed).all() for row in rows)
+
+
+def test_a_run_that_is_gone_when_it_is_read_is_named(path, monkeypatch):
+    sweep = Sweep((Curve(MLP, (0.1, 0.2)),), seeds=(0, 1))
+    original = Store.put_many
+    monkeypatch.setattr(Store, "put_many", lambda store, rows: original(store, list(rows)[:-1]))
+    with pytest.raises(RunError, match=r"mlp of depth 3 and width 16 at rate 0\.2, seed 1, is not in .*store\.sqlite"):
+        run(sweep, path, device="cpu")
+    monkeypatch.undo()
+    (result,) = run(sweep, path, device="cpu")
+    assert result.losses.shape == (3, 2, 2)
 
 
 # Export

@@ -10,6 +10,7 @@ import torch
 
 from lrtransfer.residual import ResidualMLP, final_losses, train_sweep, training
 from lrtransfer.residual import data as data_module
+from lrtransfer.residual.driver import RunError
 from lrtransfer.residual.network import stream
 from lrtransfer.residual.runs import Minibatches
 
@@ -231,6 +232,16 @@ def test_bad_settings_are_refused_by_name(arguments, words):
 def test_bad_sweeps_are_refused_by_name(changes, lrs, seeds, options, words):
     with pytest.raises(ValueError, match=words):
         train_sweep(ResidualMLP(**changes), lrs, seeds, **options)
+
+
+def test_a_run_that_fails_is_named_with_its_cause(monkeypatch):
+    def fail(*_, **__):
+        raise MemoryError("no more")
+
+    monkeypatch.setattr(training, "train_runs", fail)
+    with pytest.raises(RunError, match=r"^mlp of depth 3 .* at rate 1 failed with MemoryError: no more$") as error:
+        train_sweep(SMALL, [1.0], [0])
+    assert isinstance(error.value.__cause__, MemoryError)
 
 
 def test_large_seeds_are_taken_exactly():

@@ -11,10 +11,9 @@ from lrtransfer.stages.all_layers import (
     _batches,
     _new_layer,
     _sample,
-    geometric_band,
-    paired,
     train_all_layers,
 )
+from lrtransfer.stages.comparison import paired
 from lrtransfer.stages.curvature import end_to_end, gradients, hessian_product, largest_curvature
 from lrtransfer.stages.linear import default_beta
 
@@ -62,14 +61,16 @@ def test_hessian_against_autograd(t):
     top = np.linalg.eigvalsh(dense)[-1]
     assert largest_curvature(layers, second, cross, layers.size) == pytest.approx(top, rel=1e-9)
     partial = [float(largest_curvature(layers, second, cross, n)) for n in (2, 4, 8)]
-    assert partial == sorted(partial) and partial[-1] <= top * (1 + 1e-9)  # Ritz values grow towards the eigenvalue
+    assert (np.diff(partial) >= -1e-12 * top).all()  # Ritz values grow towards the eigenvalue, up to rounding
+    assert partial[-1] <= top * (1 + 1e-9)
 
 
-def test_ten_lanczos_steps_are_enough_for_a_rate():
-    """At d = 20 along a run: measured within 8 per cent; the stability limit is twice the rate."""
-    args = {"kappas": (2, 1000), "seeds": range(2), "stages": 6}
-    short, long = (train_all_layers(**args, iterations=n).lrs for n in (10, 40))
-    np.testing.assert_allclose(short[:2], long[:2], rtol=0.15)  # later stages follow other weights
+def test_six_lanczos_steps_are_enough_for_a_rate():
+    """At d = 20 along a run: measured within 1.4 per cent for three seeds; the stability limit is twice the rate."""
+    for sigma in (1.0, 20.0):
+        args = {"kappas": (2, 1000), "sigma": sigma, "seeds": range(2), "stages": 4}
+        short, long = (train_all_layers(**args, iterations=n).lrs for n in (6, 40))
+        np.testing.assert_allclose(short[:2], long[:2], rtol=0.03)  # later stages follow other weights
 
 
 def test_derivatives_broadcast_over_runs():
@@ -203,31 +204,32 @@ def test_a_layer_that_exploded_and_lost_its_inverse_is_a_diverged_run():
         _new_layer("nesterov", np.stack([fine[0], -np.eye(3)]), 0.5, np.zeros((3, 3)))
 
 
-def test_geometric_band_by_hand():
-    run = train_all_layers([4.0, 9.0], seeds=range(5), **SMALL)
-    seen = geometric_band(run, "random")
-    logs = np.log(run.excess[3, INITS.index("random"), 1])
-    middle, width = logs.mean(), 2 * logs.std(ddof=1) / np.sqrt(5)
-    assert [float(line[3, 1]) for line in seen] == pytest.approx(np.exp([middle, middle - width, middle + width]))
-    gone = geometric_band(train_all_layers((2, 1000), rate="printed", seeds=range(3)), "zero")
-    assert all(np.isinf(line[-1]).all() and np.isfinite(line[0]).all() for line in gone)
-    with pytest.raises(ValueError, match="two seeds"):
-        geometric_band(train_all_layers([4.0], seeds=[1], **SMALL), "zero")
-    with pytest.raises(ValueError, match="init"):
-        geometric_band(run, "ones")
-
-
-def test_stacking_beats_a_random_layer_but_not_a_zero_one():
-    """Fig. 6 with the stable rate. Measured with 20 seeds, ln of the ratio of excess losses, kappa 100 and 1000:
-    stacking/random -0.79 and -0.22, nesterov/random -1.03 and -0.66, nesterov/zero 0.00 and +0.22 (all +- 0.06)."""
+def test_copies_beat_a_random_layer_and_not_a_zero_one():
+    """Fig. 6, measured curvature. Measured with 12 seeds, ln of the ratio of excess losses, kappa = 10 and 1000:
+    stacking/random -1.34 and -0.31, nesterov/random -1.36 and -0.72, nesterov/zero at 1000 +0.21 (all +- 0.05)."""
     run = train_all_layers((10, 1000), seeds=range(8))
     for init in ("stacking", "nesterov"):
-        against = paired(run, init, "random")
-        assert against.log_ratio[0] < -4 * against.standard_error[0]
+        assert paired(run, init, "random").verdict[0] == -1
     assert paired(run, "nesterov", "random").wins[1] == 1
+    assert paired(run, "stacking", "zero").verdict[1] == 1
+    assert paired(run, "nesterov", "zero").in_errors[1] > 3
+
+
+def test_with_a_smaller_common_rate_the_copies_beat_zero():
+    """Measured with 12 seeds at kappa = 100, half of 1/(t sigma_max): -0.12 +- 0.02 and -0.17 +- 0.01."""
+    run = train_all_layers((100,), seeds=range(8), rate="depth", factor=0.5)
     for init in ("stacking", "nesterov"):
-        against = paired(run, init, "zero")
-        assert against.log_ratio[1] > 3 * against.standard_error[1]
+        assert paired(run, init, "zero").in_errors[0] < -4
+
+
+def test_far_from_the_identity_only_the_copy_explodes():
+    """sigma = 20, kappa = 100: measured, stacking ends a thousand times above its start, the others at a tenth."""
+    run = train_all_layers((100,), 20.0, seeds=range(3))
+    growth = dict(zip(run.inits, run.excess[-1, :, 0] / run.excess[0, :, 0], strict=True))
+    assert growth["stacking"].min() > 10
+    assert max(growth[init].max() for init in ("nesterov", "random", "zero")) < 0.5
+    common = train_all_layers((100,), 20.0, seeds=range(3), rate="depth", factor=0.5, inits=("zero",))
+    assert np.isinf(common.excess[-1]).all()  # the curvature at zero layers is no guide there
 
 
 def test_without_gradient_noise_momentum_pays():
@@ -236,19 +238,6 @@ def test_without_gradient_noise_momentum_pays():
     for init in ("stacking", "nesterov"):
         against = paired(run, init, "zero")
         assert against.log_ratio[0] < -4 * against.standard_error[0]
-
-
-def test_paired_by_hand():
-    run = train_all_layers([4.0], seeds=range(5), **SMALL)
-    found = paired(run, "random", "zero", stage=3)
-    ratio = np.log(run.excess[3, 2, 0] / run.excess[3, 3, 0])
-    assert found.log_ratio[0] == pytest.approx(ratio.mean())
-    assert found.standard_error[0] == pytest.approx(ratio.std(ddof=1) / np.sqrt(5))
-    assert found.wins[0] == (ratio < 0).mean()
-    with pytest.raises(ValueError, match="two seeds"):
-        paired(train_all_layers([4.0], seeds=[1], **SMALL), "random", "zero")
-    with pytest.raises(ValueError, match="init"):
-        paired(run, "random", "ones")
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ def test_exponents_of_pure_powers():
         lambda: strongly_convex_losses("zero", 0.5, 5), lambda: exponential_rates("schedule", [2, 3, 4]),
         lambda: exponential_rates("zero", [2, 3]),
         lambda: fit_exponent([1, 2, 3, 4], 1, 9), lambda: fit_exponent([1, 2, 0, 4], 1),
-        lambda: doubling_exponents([1, -1, 1]),
+        lambda: doubling_exponents([1, -1, 1]), lambda: doubling_exponents([1, 2]),
     ],
 )  # fmt: skip
 def test_rates_refuse(call):

@@ -263,23 +263,45 @@ def test_starting_at_the_teacher_stays_there():
         assert s.excess_loss(method, teacher, covariance, 0).shape == (1,)
 
 
-def test_a_singular_iterate_is_refused_with_the_stage():
+def test_a_singular_start_is_refused_by_name():
     teacher, covariance = np.diag([2.0, 3.0]), np.diag([1.0, 0.5])
     start = np.diag([1.0, 0.0])
     s.run("stacking", teacher, covariance, 1, start=start)  # the first stage copies nothing
-    with pytest.raises(s.SingularIterate, match=r"begin stage 2: the network W_0 is singular.*warmup"):
+    s.run("stacking", teacher, covariance, 9, start=np.eye(2) - start, warmup=2)  # nor does a warm-up
+    with pytest.raises(ValueError, match=r"start with singular values from 1 down to 0 is not allowed.*nesterov"):
         s.run("stacking", teacher, covariance, 2, start=start)
-    with pytest.raises(s.SingularIterate, match=r"W_0 of problem \(1,\)"):
+    with pytest.raises(
+        ValueError, match="start with singular values from 1 down to 0"
+    ):  # the second problem of the two
         s.excess_loss("stacking", teacher, covariance, 5, start=np.stack([np.eye(2), start]))
+    with pytest.raises(ValueError, match="previous with singular values"):
+        s.run("stacking", teacher, covariance, 2, start=np.eye(2), previous=start)
     nearly = np.array([[1.0, 1.0], [1.0, 1.0 + 1e-16]])
-    with pytest.raises(s.SingularIterate):
+    with pytest.raises(ValueError, match="start with singular values from 2 down to"):
         s.run("stacking", teacher, covariance, 2, start=nearly)
     assert np.isfinite(s.run("nesterov", teacher, covariance, 9, start=start).excess).all()
     assert s.run("nesterov", teacher, covariance, 2, start=start).ratios[1] == np.inf
     assert np.isfinite(s.run("stacking", teacher, covariance, 9, start=start, beta=0.0).excess).all()
+
+
+def test_a_singular_iterate_is_refused_with_the_stage():
     # one step of descent from 1 towards -1 at rate 1/2 ends at exactly 0
-    with pytest.raises(s.SingularIterate, match="begin stage 3: the network W_1"):
-        s.run("stacking", np.diag([1.0, -1.0]), np.diag([1.0, 0.5]), 5)
+    goal, covariance = np.diag([1.0, -1.0]), np.diag([1.0, 0.5])
+    with pytest.raises(s.SingularIterate, match=r"begin stage 3: the network W_1 is singular.*warmup, of run"):
+        s.run("stacking", goal, covariance, 5)
+    with pytest.raises(s.SingularIterate, match=r"W_1 of problem \(1,\)"):
+        s.excess_loss("stacking", np.stack([2 * np.eye(2), goal]), covariance, 5)
+
+
+def test_a_teacher_beside_which_the_start_is_rounded_away():
+    """W_0 = I is not singular, whatever W* is; the first layer overflows, and the run is infinite."""
+    loss = s.excess_loss("stacking", 1e200 * np.eye(2), np.diag([1.0, 0.5]), 5)
+    assert loss[-1] == np.inf and not np.isnan(loss).any()
+    # W* = 1e17: the start's digits are lost in W_0 - W*, but not in what the layer is made of
+    far = s.run("stacking", 1e17 * np.eye(2), np.diag([1.0, 0.5]), 2)
+    step = 0.5 * 1e17  # of the second coordinate; W_1 = 1 + step, w_1 = step / 1
+    expected = 1e17 + (-step + far.beta * (step + step * step)) * 0.5
+    assert far.iterates[2, 1, 1] == pytest.approx(1e17 + (expected - 1e17), rel=1e-12)
 
 
 def test_explosions_are_those_of_the_runs():
@@ -334,7 +356,11 @@ def test_divergence_is_infinite_and_never_nan():
         (lambda e: s.excess_loss("gd", e, e, 3, start=np.eye(3)), r"start of shape \(3, 3\)"),
         (lambda e: s.excess_loss("gd", e[0], e, 3), r"teacher of shape \(2,\)"),
         (lambda e: s.excess_loss("gd", np.zeros((2, 2, 2)), np.stack([e] * 3), 3), "do not broadcast"),
-        (lambda e: s.excess_loss("gd", e, np.array([[1.0, 0.5], [0.2, 1.0]]), 3), "covariance is not symmetric"),
+        (
+            lambda e: s.excess_loss("gd", e, np.array([[1.0, 0.5], [0.2, 1.0]]), 3),
+            r"symmetric.*\(0, 1\) and \(1, 0\) are 0.5 and 0.2",
+        ),
+        (lambda e: s.excess_loss("gd", e, np.stack([e, e + np.triu(e + 1, 1)]), 3), "not symmetric.* are 1 and 0:"),
         (lambda e: s.excess_loss("gd", e, np.diag([1.0, 0.0]), 3), "singular"),
         (lambda e: s.excess_loss("gd", e, np.ones((2, 2)), 3), "singular"),
         (lambda e: s.excess_loss("gd", e, np.diag([1.0, -0.5]), 3), "eigenvalue -0.5"),

@@ -97,3 +97,11 @@ def test_floor_can_be_infinite():
     far = s.random_moments(teacher, covariance, 20000, scale=3.0)
     assert far.floor == np.inf and far.excess[-1] == np.inf and not np.isnan(far.excess).any()
     assert np.isfinite(s.random_moments(teacher, covariance, 5, scale=3.0, composition="additive").floor)
+
+
+def test_runs_that_overflow_are_infinite_and_never_nan():
+    teacher, covariance = s.problem(3.0, 1.0, 2)
+    run = s.random_run(teacher, covariance, 6, scale=1e80, draws=3)
+    assert np.isfinite(run.excess[0]).all() and np.isinf(run.excess[-1]).all()
+    assert np.isinf(run.mean[-1]).all() and np.isinf(run.error[-1]).all() and np.isfinite(run.error[0]).all()
+    assert not any(np.isnan(a).any() for a in (run.excess, run.mean, run.error))

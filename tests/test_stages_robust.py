@@ -129,6 +129,28 @@ def test_critical_alpha_is_where_the_worst_step_begins_to_fail(kappa):
     assert most(limit) == pytest.approx(1, abs=1e-5)  # the search ends within 1e-5 of the worst state's factor
 
 
+def test_a_callable_must_return_one_vector_a_run():
+    h, start = [1.0, 5.0, 9.0], np.ones((4, 3))
+    given = s.perturbed_nesterov(h, start, 3, perturb=lambda y, before: y - before, alpha=0.1)
+    common = s.perturbed_nesterov(h, start, 3, perturb=lambda y, before: (y - before)[0], alpha=0.1)  # for all runs
+    np.testing.assert_array_equal(given.y, common.y)
+    for wrong in (lambda y, before: y[..., :2], lambda y, before: 1.0, lambda y, before: np.ones((2, 4, 3))):
+        with pytest.raises(ValueError, match=r"perturb returned the shape .*must return \(4, 3\)"):
+            s.perturbed_nesterov(h, start, 3, perturb=wrong, alpha=0.1)
+    with pytest.raises(ValueError, match="perturb = nan"):
+        s.perturbed_nesterov(h, start, 3, perturb=lambda y, before: y * np.nan, alpha=0.1)
+
+
+def test_critical_alpha_at_any_condition_number():
+    """Its law 0.7247/sqrt(kappa) with a correction of order kappa^-1/2, which a form that cancels loses at 1e11."""
+    kappas = np.logspace(4, 24, 6)
+    scaled = s.critical_alpha(kappas) * np.sqrt(kappas)
+    np.testing.assert_allclose(
+        (LIMIT - scaled) * np.sqrt(kappas), (LIMIT - scaled[0]) * 100, rtol=0.02, atol=1e-13 * np.sqrt(kappas).max()
+    )
+    assert scaled[-1] == pytest.approx(LIMIT, rel=1e-11)
+
+
 def test_critical_alpha_of_one_curvature():
     # an independent search over one curvature at a time, good to about 5e-6; ours is an eigenvalue computation
     expected = [0.16874185, 0.158249758, 0.142435133, 0.119931637, 0.0667822394, 0.0225975899]

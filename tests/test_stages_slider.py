@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lrtransfer.stages import excess_loss
-from lrtransfer.stages.slider import EXCESS, STAGES, excess_picture, small_problem
+from lrtransfer.stages.slider import CEILING, EXCESS, STAGES, excess_picture, small_problem
 
 
 def test_the_small_problem_is_one_of_the_chapter_s():
@@ -19,14 +19,30 @@ def test_the_small_problem_is_one_of_the_chapter_s():
     assert abs(teacher @ covariance - covariance @ teacher).max() > 0.1
 
 
-def test_every_setting_is_finite():
-    """Divergence and singular networks would leave gaps; the two scripts agree only while rounding is not amplified."""
+def test_every_setting_is_finite_until_it_is_stopped():
+    """A singular network would raise; beyond the ceiling rounding is amplified and the two scripts would part."""
     kappas, sigmas, betas = (slider.values for slider in EXCESS.sliders)
+    assert (max(sigmas), max(betas)) == (50.0, 1.0)
+    stopped = 0
     for values in itertools.product(kappas[::2], sigmas[::2] + sigmas[-1:], betas[-3:]):
         picture = excess_picture(*values)
-        curves = [np.array(c.y) for panel in picture.panels for c in panel.curves]
-        assert all(np.isfinite(c).all() and (c >= 0).all() for c in curves), values
-        assert curves[0].max() < 1e6
+        stacking, *others = (np.array(c.y) for panel in picture.panels for c in panel.curves)
+        assert all(np.isfinite(c).all() and (c >= 0).all() for c in others[:2] + others[3:]), values
+        ends = int(np.isfinite(stacking).sum())
+        assert np.isfinite(stacking[:ends]).all() and np.isinf(stacking[ends:]).all(), values
+        assert stacking[:ends].max() <= CEILING
+        assert (np.isfinite(others[2]) == np.isfinite(stacking[1:])).all()
+        assert ("stopped" in picture.summary) == (ends <= STAGES)
+        stopped += ends <= STAGES
+    assert stopped
+
+
+def test_a_run_is_stopped_where_it_passes_the_ceiling():
+    picture = excess_picture(100.0, 50.0, 1.0)
+    loss = excess_loss("stacking", *small_problem(100.0, 50.0), STAGES, beta=1.0)
+    stage = int(np.argmax(loss > CEILING * loss[0]))
+    assert 1 < stage < STAGES and np.isinf(picture.panels[0].curves[0].y[stage])
+    assert f"stopped at stage {stage}:" in picture.summary
 
 
 def test_curves_are_the_engine_s():

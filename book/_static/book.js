@@ -6,5 +6,11 @@ function reach() {
   }
 }
 
-addEventListener("load", reach);
-addEventListener("resize", reach);
+// Formulas are set after the page has loaded, and folds open later still: what counts is a change of size.
+addEventListener("load", () => {
+  const sizes = new ResizeObserver(reach);
+  for (const table of document.querySelectorAll("article table")) {
+    sizes.observe(table);
+    for (const body of table.tBodies) sizes.observe(body);
+  }
+});

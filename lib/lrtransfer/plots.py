@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer.pictures import Picture
+from lrtransfer.rates import BestLR, MeanCurve, mean_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from lrtransfer.rates import BestLR
 
 BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, BLACK = (
     "#0072B2",
@@ -84,6 +83,25 @@ def panel_letters(axes: Any) -> None:
         ax.text(-0.02, 1.04, letter, transform=ax.transAxes, ha="right", va="bottom", fontweight="bold")
 
 
+def sweep_curve(
+    ax: Axes, curve: MeanCurve, *, label: str, color: Any, best: tuple[float, float, float] | None = None
+) -> None:
+    """Draw a curve of ``rates.mean_curve`` with its band, and a minimum.
+
+    best   (low, lr, high) of the best rate: a marker on the curve with a horizontal bar over its spread
+    """
+    ax.plot(curve.lrs, curve.middle, color=color, label=label)
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log")
+    if (curve.high > curve.low).any():
+        ax.fill_between(curve.lrs, curve.low, curve.high, color=color, alpha=0.25, lw=0)
+    if best is not None and curve.lrs.size:
+        low, lr, high = best
+        height = curve.at(lr)
+        ax.plot([low, high], [height, height], color=color, lw=3, alpha=0.8, solid_capstyle="butt")
+        ax.plot(lr, height, "v", color=color, ms=7, mec="white", mew=0.8, zorder=5)
+
+
 def rate_sweep(
     ax: Axes,
     lrs: ArrayLike,
@@ -93,28 +111,8 @@ def rate_sweep(
     color: Any,
     best: tuple[float, float, float] | None = None,
 ) -> None:
-    """Loss against learning rate with its minimum marked.
-
-    lrs, losses   (rates,) and (rates, seeds) or (rates,); a rate at which any seed diverged is left out of the mean
-    best          (low, lr, high) of the best rate: a marker with a horizontal bar over its spread
-    The curve is the geometric mean over seeds, the band one standard error of the log.
-    """
-    lrs = np.asarray(lrs, dtype=float)
-    table = np.asarray(losses, dtype=float).reshape(len(lrs), -1)
-    logs = np.log(np.where(np.isfinite(table), table, np.nan))
-    keep = np.isfinite(logs).all(axis=1)
-    mean = logs[keep].mean(axis=1)
-    ax.plot(lrs[keep], np.exp(mean), color=color, label=label)
-    ax.set_xscale("log", base=2)
-    ax.set_yscale("log")
-    if table.shape[1] > 1:
-        error = logs[keep].std(axis=1, ddof=1) / np.sqrt(table.shape[1])
-        ax.fill_between(lrs[keep], np.exp(mean - error), np.exp(mean + error), color=color, alpha=0.25, lw=0)
-    if best is not None:
-        low, lr, high = best
-        height = np.exp(np.interp(np.log(lr), np.log(lrs[keep]), mean))
-        ax.plot([low, high], [height, height], color=color, lw=3, alpha=0.8, solid_capstyle="butt")
-        ax.plot(lr, height, "v", color=color, ms=7, mec="white", mew=0.8, zorder=5)
+    """``sweep_curve`` of ``rates.mean_curve``: ``lrs`` (rates,), ``losses`` (rates, seeds) or (rates,)."""
+    sweep_curve(ax, mean_curve(lrs, losses), label=label, color=color, best=best)
 
 
 def rate_sweeps(

@@ -2,20 +2,24 @@
 
 A sweep trains the same network at many learning rates and several seeds. ``best_lr`` turns its losses into
 one best rate with an uncertainty and says when the grid was too short to tell; ``drift`` turns the best rates
-of several sizes into one slope. Both work in log2 of the rate: "one octave" is a factor of two.
+of several sizes into one slope, ``shift`` those of two into one difference. All work in log2 of the rate: "one octave"
+is a factor of two. ``mean_curve`` is the curve of a sweep with its band, for figures.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer._check import positive, refuse
-from lrtransfer.fits import power_law
+from lrtransfer.fits import mean_and_error, power_law
 
 Array = NDArray[np.float64]
 
@@ -31,13 +35,21 @@ class BestLR:
     ``lr``: the optimum of the mean log loss.
     ``low``, ``high``: ``lr`` divided and multiplied by 2**s, with s the standard error over seeds, in
     octaves. ``on_edge``: True when the grid does not resolve the optimum (see ``best_lr``); ``lr`` is then
-    only a bound.
+    only a bound. ``seeds``: how many there were, 0 where that is not known. ``halves``: the optima of every half of
+    the seeds (``halves_of``), from which errors are taken.
     """
 
     lr: float
     low: float
     high: float
     on_edge: bool
+    seeds: int = field(default=0, repr=False, compare=False)
+    halves: tuple[float, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def spread(self) -> float:
+        """s, the standard error of log2 of ``lr`` over seeds."""
+        return float(np.log2(self.high / self.lr))
 
 
 @dataclass(frozen=True)
@@ -45,8 +57,8 @@ class Drift:
     """How the best rate moves with size, from a straight line through log2 rate against log2 size.
 
     ``slope``: octaves of rate per octave of size; 0 means that the rate transfers, -1 that it falls like
-    1/size. ``slope_error``: the standard error of the slope, from the scatter of the points about the line.
-    ``total``: log2 of the last best rate over the first, no fit involved.
+    1/size. ``slope_error``: the standard error of the slope over seeds; without seeds, from the scatter of the
+    points about the line (see ``drift``). ``total``: log2 of the last best rate over the first, no fit involved.
     ``on_edge``: True when any of the best rates was at the edge of its sweep; the slope then is not a
     measurement.
     """
@@ -55,6 +67,31 @@ class Drift:
     slope_error: float
     total: float
     on_edge: bool
+
+
+@cache
+def halves_of(seeds: int) -> tuple[tuple[int, ...], ...]:
+    """Every choice of seeds with ``seeds // 2`` of them left out; above 11 seeds 200 such choices, always the same."""
+    kept = seeds - seeds // 2
+    if math.comb(seeds, kept) <= 500:
+        return tuple(itertools.combinations(range(seeds), kept))
+    random = np.random.default_rng(0)
+    return tuple(tuple(int(k) for k in random.permutation(seeds)[:kept]) for _ in range(200))
+
+
+def half_error(values: ArrayLike, seeds: int) -> float:
+    """Standard error of a statistic of all seeds, from its ``values`` (halves,) for every half of ``halves_of``.
+
+        error = sqrt((n - d) / d * mean of (v - mean v)^2),    n seeds, d = n // 2 of them left out
+
+    For a mean over seeds that is its usual standard error. Unlike the spread of the seeds' own values it also knows
+    what a statistic that jumps does, such as the place of a minimum among noisy points. One seed has the error inf.
+    Source: the delete-d jackknife, Shao and Wu, Ann. Statist. 17 (1989) 1176.
+    """
+    left = seeds // 2
+    if left == 0:
+        return math.inf
+    return float(np.sort(np.asarray(values, dtype=float)).std()) * math.sqrt((seeds - left) / left)
 
 
 def _vertex(x: Array, y: Array) -> float | None:
@@ -108,9 +145,9 @@ def best_lr(lrs: ArrayLike, losses: ArrayLike) -> BestLR:
     ``losses``: losses at those rates, shape (lrs, seeds), positive; ``inf`` marks a run that diverged. A rate
     at which any seed diverged has an infinite mean: it is never the best, nor a point of the parabola.
 
-    The spread: s is the standard error over seeds of the seeds' own optima, each found as above on its own
-    curve, in log2 (standard deviation with n - 1, over sqrt(n); zero for a single seed). ``low`` and ``high``
-    are lr / 2**s and lr * 2**s. A seed whose own optimum is at the edge enters with that edge.
+    The spread: s is the standard error of log2 ``lr`` over seeds, by ``half_error`` from the optima of every half of
+    the seeds, each found as above; zero for a single seed. ``low`` and ``high`` are lr / 2**s and lr * 2**s. A half
+    whose optimum is at the edge enters with that edge.
 
     Special cases: a floor of three or more equal means counts at its middle. A minimum on the first or last
     rate is unresolved: ``lr`` is that rate, ``on_edge`` is True and an ``OnEdgeWarning`` is issued. The same
@@ -139,8 +176,8 @@ def best_lr(lrs: ArrayLike, losses: ArrayLike) -> BestLR:
         )
     x = np.log2(rates)
     centre, on_edge = _optimum(x, mean)
-    own = np.sort([_optimum(x, curve)[0] for curve in curves.T])
-    spread = float(own.std(ddof=1) / np.sqrt(own.size)) if own.size > 1 else 0.0
+    parts = [_optimum(x, np.sort(curves[:, list(half)], axis=1).mean(axis=1))[0] for half in halves_of(table.shape[1])]
+    spread = half_error(parts, table.shape[1]) if table.shape[1] > 1 else 0.0
     if on_edge:
         warnings.warn(
             f"the best rate {2**centre:.3g} is at the edge of what was searched "
@@ -153,14 +190,73 @@ def best_lr(lrs: ArrayLike, losses: ArrayLike) -> BestLR:
         low=float(2 ** (centre - spread)),
         high=float(2 ** (centre + spread)),
         on_edge=on_edge,
+        seeds=table.shape[1],
+        halves=tuple(float(2**part) for part in parts),
     )
+
+
+def shift(first: BestLR, last: BestLR) -> tuple[float, float]:
+    """log2 of the best rate ``last`` over ``first``, and its standard error over seeds, in octaves.
+
+    With equally many seeds the error is that of the difference, by ``half_error``: seeds that share weights and
+    minibatches are compared with themselves, and for others the pairing does no harm. Otherwise the two spreads
+    count as independent. One seed has the error inf: it is not known.
+    """
+    value = float(np.log2(last.lr) - np.log2(first.lr))
+    if first.seeds == last.seeds > 0:
+        return value, half_error(np.log2(last.halves) - np.log2(first.halves), last.seeds)
+    if 1 in (first.seeds, last.seeds):
+        return value, math.inf
+    return value, math.hypot(first.spread, last.spread)
+
+
+@dataclass(frozen=True)
+class MeanCurve:
+    """Loss against rate over seeds; all arrays (kept,), of the rates at which no seed diverged.
+
+    ``lrs``: those rates. ``middle``: geometric mean of the losses. ``low``, ``high``: ``middle`` divided and
+    multiplied by exp(s), with s the standard error of the mean log loss (equal to ``middle`` for one seed).
+    """
+
+    lrs: Array
+    middle: Array
+    low: Array
+    high: Array
+
+    def at(self, lr: float) -> float:
+        """Mean loss at a rate between those of the curve, by interpolation of logarithms; its ends hold beyond."""
+        return float(np.exp(np.interp(np.log(lr), np.log(self.lrs), np.log(self.middle))))
+
+
+def mean_curve(lrs: ArrayLike, losses: ArrayLike) -> MeanCurve:
+    """The curve of a sweep, and a band of one standard error, for a figure.
+
+    ``lrs`` (lrs,), positive. ``losses`` (lrs, seeds) or (lrs,), positive, inf where a run diverged. Returns
+    ``MeanCurve``, empty where at every rate some seed diverged. Raises ``ValueError`` for other values.
+    """
+    rates, table = positive("lrs", lrs), positive("losses", losses, infinite=True)
+    if rates.ndim != 1 or table.ndim not in (1, 2) or table.shape[0] != rates.size or not table.size:
+        raise refuse("losses", losses, f"of shape ({rates.size}, seeds), a row for every rate")
+    logs = np.log(table.reshape(rates.size, -1))
+    keep = np.isfinite(logs).all(axis=1)
+    middle, error = mean_and_error(logs[keep])
+    if logs.shape[1] == 1:
+        error = np.zeros_like(middle)  # nothing to draw a band from
+    return MeanCurve(rates[keep], np.exp(middle), np.exp(middle - error), np.exp(middle + error))
 
 
 def drift(best_lrs: Sequence[BestLR] | ArrayLike, sizes: ArrayLike) -> Drift:
     """Change of the best rate with size, in octaves per octave.
 
-    Least squares for log2 lr = a + slope * log2 size; with n points, residuals e and x = log2 size,
-    slope_error = sqrt(sum e^2 / (n - 2) / sum (x - mean x)^2).
+    Least squares for y = a + slope x with y = log2 lr and x = log2 size; all sizes count alike, with the weights
+    k_i = (x_i - X) / I, I = sum (x_i - X)^2, X the mean of x. The standard error of slope = sum k_i y_i is
+
+        ``half_error`` of the slopes of all halves      results of ``best_lr`` with equally many seeds, two or more
+        sqrt(sum (k_i s_i)^2), s_i the spreads          other results of ``best_lr``
+        sqrt(sum e^2 / (n - 2) / I), e the residuals    where there is no spread: plain rates, or one seed
+
+    The first two say how far other seeds would move the slope of these sizes; only the last asks whether the points
+    lie on a line, and of three sizes it has a single degree of freedom.
 
     ``best_lrs``: the best rates, shape (sizes,): results of ``best_lr`` or plain positive rates.
     ``sizes``: depths or widths, shape (sizes,), positive and increasing, at least three.
@@ -171,12 +267,19 @@ def drift(best_lrs: Sequence[BestLR] | ArrayLike, sizes: ArrayLike) -> Drift:
     if octaves.ndim != 1 or octaves.size < 3 or not (np.diff(octaves) > 0).all():
         raise refuse("sizes", sizes, "a list of at least three increasing sizes")
     entries = list(best_lrs) if isinstance(best_lrs, Sequence) else best_lrs
-    on_edge = False
+    found = [entry for entry in entries if isinstance(entry, BestLR)] if isinstance(entries, list) else []
     if isinstance(entries, list):
-        on_edge = any(entry.on_edge for entry in entries if isinstance(entry, BestLR))
         entries = [entry.lr if isinstance(entry, BestLR) else entry for entry in entries]
     rates = positive("best_lrs", entries)
     if rates.shape != octaves.shape:
         raise refuse("best_lrs", best_lrs, f"as many rates as there are sizes, {octaves.size}")
     fit = power_law(sizes, rates)  # the base of the logarithms drops out of the slope and its error
-    return Drift(fit.slope, fit.error, float(np.log2(rates[-1]) - np.log2(rates[0])), on_edge)
+    error, draws, lever = fit.error, {entry.seeds for entry in found}, octaves - octaves.mean()
+    lever /= lever @ lever
+    if len(found) == octaves.size and draws != {1}:
+        if len(draws) == 1 and draws != {0}:
+            error = half_error(lever @ np.log2([entry.halves for entry in found]), found[0].seeds)
+        elif any(entry.spread > 0 for entry in found):
+            error = float(np.linalg.norm(lever * [entry.spread for entry in found]))
+    on_edge = any(entry.on_edge for entry in found)
+    return Drift(fit.slope, error, float(np.log2(rates[-1]) - np.log2(rates[0])), on_edge)

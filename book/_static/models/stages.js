@@ -1,6 +1,6 @@
 // The model of the Stages chapter's slider figure. Twin of lib/lrtransfer/stages/slider.py: a test compares the two.
 
-const STAGES = 60, D = 4, LIMIT = Math.sqrt(1.5) - 0.5;
+const STAGES = 60, D = 4, CEILING = 1e5, LIMIT = Math.sqrt(1.5) - 0.5;
 const SPREAD = [1, 0.6, 0.3, 0.1];
 const BASIS = [[0.5, 0.5, 0.5, 0.5], [0.5, -0.5, 0.5, -0.5], [0.5, 0.5, -0.5, -0.5], [0.5, -0.5, -0.5, 0.5]];
 
@@ -28,16 +28,23 @@ function inverse(a) {
   return rows.map((row) => row.slice(D));
 }
 
-/** Excess losses and sizes of the error Delta_t, from the errors E = W - W*. */
+/** Excess losses over their start and sizes of the error Delta_t, from the errors E = W - W*; infinite once stopped. */
 function course(method, teacher, spectrum, beta) {
   let error = matrix((i, j) => (i === j ? 1 : 0) - teacher[i][j]), before = error;
-  const losses = [], ratios = [];
+  const falls = [], ratios = [];
+  let first = 1;
   for (let t = 0; ; t++) {
-    losses.push(0.5 * error.reduce((sum, row) => sum + row.reduce((s, v, j) => s + v * v * spectrum[j], 0), 0));
+    const loss = 0.5 * error.reduce((sum, row) => sum + row.reduce((s, v, j) => s + v * v * spectrum[j], 0), 0);
+    if (t === 0) first = loss;
+    falls.push(loss / first);
+    if (falls[t] > CEILING) {
+      const end = Array(STAGES + 1 - t).fill(Infinity);
+      return { falls: [...falls.slice(0, t), ...end], ratios: [...ratios, ...end] };
+    }
     const step = plus(error, before, -1), size = norm(step);
     const extra = size > 0 ? product(product(step, inverse(plus(before, teacher))), step) : matrix(() => 0);
     if (t > 0) ratios.push(size > 0 ? (beta * norm(extra)) / size : 0);
-    if (t === STAGES) return { losses, ratios };
+    if (t === STAGES) return { falls, ratios };
     let ahead = error;
     if (method !== "gd") ahead = plus(error, method === "stacking" ? plus(step, extra) : step, beta);
     before = error;
@@ -54,7 +61,7 @@ export function excess({ kappa, sigma, beta }) {
   let ratios;
   for (const method of Object.keys(names)) {
     const run = course(method, teacher, spectrum, beta);
-    falls[method] = run.losses.map((v) => v / run.losses[0]);
+    falls[method] = run.falls;
     if (method === "stacking") ratios = run.ratios;
   }
   const s = Math.sqrt(kappa);
@@ -63,7 +70,7 @@ export function excess({ kappa, sigma, beta }) {
     panels: [
       {
         title: "Excess loss over its start", xlabel: "stage t", ylabel: "excess loss / at stage 0",
-        xlim: [0, STAGES], ylim: [1e-12, 1e6], xlog: false, ylog: true,
+        xlim: [0, STAGES], ylim: [1e-12, CEILING], xlog: false, ylog: true,
         curves: Object.keys(names).map((m) => ({ label: names[m], x: stages, y: falls[m], points: false })),
       },
       {
@@ -83,10 +90,13 @@ export function excess({ kappa, sigma, beta }) {
 function summary(falls, s, beta) {
   const power = (v) => `10^${Math.log10(v).toFixed(2)}`, end = (m) => power(falls[m][STAGES]);
   const highest = Math.max(...falls.stacking), peak = falls.stacking.indexOf(highest);
-  const rise = peak ? ` Stacking first rises to ${power(highest)} at stage ${peak}.` : "";
-  return (
+  const words =
     `β = ${beta.toFixed(2)} (the theorem's is ${((s - 1) / (s + 1)).toFixed(3)}). After ${STAGES} stages the loss is ` +
-    `its start times ${end("stacking")} with stacking, ${end("nesterov")} with Nesterov, ${end("gd")} with plain ` +
-    `descent.${rise}`
-  );
+    "its start times ";
+  const others = `${end("nesterov")} with Nesterov, ${end("gd")} with plain descent.`;
+  if (highest === Infinity) {
+    return `${words}${others} Stacking is stopped at stage ${peak}: its loss has passed ${power(CEILING)} times its start.`;
+  }
+  const rise = peak ? ` Stacking first rises to ${power(highest)} at stage ${peak}.` : "";
+  return `${words}${end("stacking")} with stacking, ${others}${rise}`;
 }

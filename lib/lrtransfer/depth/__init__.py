@@ -42,6 +42,7 @@ from lrtransfer.depth.regimes import (
     attractor,
     classify,
     first_divergence,
+    momentum_edge,
 )
 from lrtransfer.depth.scaling import (
     agnostic_lr,
@@ -78,6 +79,7 @@ __all__ = [
     "landing_lrs",
     "loss",
     "max_stable_lr",
+    "momentum_edge",
     "plateau_duration",
     "rate_of_change",
     "relative_weight",

@@ -199,7 +199,7 @@ def settle(values: Floats) -> None:
 
 
 def check_depth(depth: object, name: str = "depth") -> Floats:
-    """A finite whole depth that the power by squaring can take."""
+    """Finite whole depths that the power by squaring can take, from 1 to 2^53; ValueError naming ``name``."""
     array = _check.integer(name, depth)  # type: ignore[arg-type]
     if (array > LARGEST_DEPTH).any():
         raise _check.refuse(name, array.max(), f"a whole number from 1 to 2**53 = {LARGEST_DEPTH}")
@@ -222,3 +222,12 @@ def check_init(init: object, arch: str) -> Floats:
 def check_arch(arch: object) -> str:
     """One of the paper's three networks."""
     return _check.choice("arch", arch, ARCHITECTURES)
+
+
+def check_data(mu_yx: object, mu_xx: object, arch: str) -> tuple[Floats, Floats, Floats]:
+    """The data moments, positive, that broadcast, and their ratio r, in the range of ``check_r``."""
+    yx, xx = _check.positive("mu_yx", mu_yx), _check.positive("mu_xx", mu_xx)  # type: ignore[arg-type]
+    _check.broadcast(mu_yx=yx, mu_xx=xx)
+    with np.errstate(over="ignore"):  # the ratio is checked: infinite is refused
+        r = yx / xx
+    return yx, xx, check_r(r, arch, "mu_yx / mu_xx")

@@ -11,9 +11,9 @@ from lrtransfer.depth._map import (
     LayerMap,
     aligned,
     check_arch,
+    check_data,
     check_depth,
     check_init,
-    check_r,
     may_divide,
     settle,
 )
@@ -62,7 +62,7 @@ def relative_weight(
     residual2).
     Source: the definition before Eq. 6.
     """
-    _, _, r = _data(mu_yx, mu_xx, check_arch(arch))
+    _, _, r = check_data(mu_yx, mu_xx, check_arch(arch))
     total = total_weight(weight, depth, arch)
     _check.broadcast(weight=weight, depth=depth, mu_yx=mu_yx, mu_xx=mu_xx)
     with np.errstate(over="ignore"):
@@ -82,7 +82,7 @@ def loss(weight: ArrayLike, depth: ArrayLike, mu_yx: ArrayLike, mu_xx: ArrayLike
     Raises ValueError as ``relative_weight`` does.
     Source: the loss before Eq. 2. A loss without the factor 1/2 is twice this one.
     """
-    _, xx, r = _data(mu_yx, mu_xx, check_arch(arch))
+    _, xx, r = check_data(mu_yx, mu_xx, check_arch(arch))
     total = total_weight(weight, depth, arch)
     _check.broadcast(weight=weight, depth=depth, mu_yx=mu_yx, mu_xx=mu_xx)
     with np.errstate(over="ignore"):
@@ -128,7 +128,7 @@ def gradient_descent(
     rate = _check.finite("lr", lr, minimum=0.0)
     layers = check_depth(depth)
     steps = _check.count("steps", steps)
-    yx, xx, _ = _data(mu_yx, mu_xx, arch)
+    yx, xx, _ = check_data(mu_yx, mu_xx, arch)
     start = check_init(init, arch)
     shape = _check.broadcast(lr=rate, depth=layers, mu_yx=yx, mu_xx=xx, init=start)
     first = start ** (1.0 / layers) if arch == "chain" else start
@@ -157,15 +157,6 @@ def gradient_descent(
             np.copyto(weights, first, where=still)
             settle(path)  # w may overflow where phi did not
     return path.reshape(steps + 1, *laid).transpose(0, *(axis + 1 for axis in back))
-
-
-def _data(mu_yx: ArrayLike, mu_xx: ArrayLike, arch: str) -> tuple[Floats, Floats, Floats]:
-    """Checked data moments and their ratio r."""
-    yx, xx = _check.positive("mu_yx", mu_yx), _check.positive("mu_xx", mu_xx)
-    _check.broadcast(mu_yx=yx, mu_xx=xx)
-    with np.errstate(over="ignore"):  # the ratio is checked: infinite is refused
-        r = yx / xx
-    return yx, xx, check_r(r, arch, "mu_yx / mu_xx")
 
 
 def _depth_first(layers: Floats, shape: tuple[int, ...]) -> tuple[Floats, list[int]]:

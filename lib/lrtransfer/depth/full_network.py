@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
 from lrtransfer import _check
-from lrtransfer.depth._map import Floats, check_arch
-from lrtransfer.depth.dynamics import _data
+from lrtransfer.depth._map import Floats, check_arch, check_data
 from lrtransfer.depth.scaling import sharpness
 
 
@@ -181,7 +180,7 @@ def _network(
     w = _check.finite(name, weights)
     if w.ndim != 1 or w.size == 0:
         raise _check.refuse(name, weights, "a list of L numbers, one a layer")
-    yx, xx, _ = _data(mu_yx, mu_xx, arch)
+    yx, xx, _ = check_data(mu_yx, mu_xx, arch)
     return w, _check.one("mu_yx", yx), _check.one("mu_xx", xx), arch
 
 

@@ -139,6 +139,56 @@ def first_divergence(
     return math.inf
 
 
+def momentum_edge(
+    depth: ArrayLike, momentum: ArrayLike, *, steps: int = 4000, high: float = 6.0, tolerance: float = 3e-4
+) -> Floats:
+    """Stability edge of heavy-ball descent: the largest 1/tau at which it returns to the minimum, by runs.
+
+        v <- m v + (1 - u^L) u^(L-1) / (L tau),    u <- u + v,    u = (alpha)^(1/L)
+
+    from rest at alpha = 1 + 1e-4, and bisection of (0, high]. A run has returned if it ends nearer to the minimum
+    than it began, without having left 0 < u < 2. On a quadratic the edge is 2 (1 + m); this measures whether the
+    network has the same. From rest the slowest mode starts (1 + m) / (1 - m) times as far away as u does, so a
+    run of T steps puts the edge (1 - m) ln((1 + m) / (1 - m)) / T too low, at most 0.6 / T.
+
+    depth        L, whole number
+    momentum     m, at least 0 and at most 0.99; at 0 it is gradient descent
+    steps        number of updates of a run, at least 1; runs forget their start like m^(t/2)
+    high         1/tau at which no run returns, positive
+    tolerance    of 1/tau, positive
+
+    Returns the last 1/tau that returned, of the broadcast shape: too low by ``tolerance`` + 0.6 / T at most.
+    Raises ValueError for an argument outside these ranges, and for a ``high`` at which a run returns.
+    Source: the stability edge of Eq. 5 with momentum; derived here.
+    """
+    layers, m = check_depth(depth), _check.finite("momentum", momentum, minimum=0.0)
+    if (m > 0.99).any():
+        raise _check.refuse("momentum", m.max(), "at least 0 and at most 0.99")
+    top, apart = (_check.one(n, _check.positive(n, v)) for n, v in (("high", high), ("tolerance", tolerance)))
+    updates = _check.count("steps", steps, minimum=1)
+    _check.broadcast(depth=layers, momentum=m)
+    layers, m = np.broadcast_arrays(layers, m)
+    start = (1.0 + 1e-4) ** (1.0 / layers)
+
+    def returns(inv_tau: Floats) -> NDArray[np.bool_]:
+        u, velocity, inside = start, np.zeros(start.shape), np.ones(start.shape, dtype=bool)
+        with np.errstate(all="ignore"):
+            for _ in range(updates):
+                velocity = m * velocity + inv_tau / layers * (1.0 - u**layers) * u ** (layers - 1.0)
+                u = u + velocity
+                inside &= (u > 0.0) & (u < 2.0)
+            return inside & (np.abs(u - 1.0) < start - 1.0)
+
+    lower, upper = np.zeros(start.shape), np.full(start.shape, top)
+    if returns(upper).any():
+        raise _check.refuse("high", top, "a 1/tau at which no run returns to the minimum")
+    while (upper - lower).max(initial=0.0) > apart:
+        middle = 0.5 * (lower + upper)
+        back = returns(middle)
+        lower, upper = np.where(back, middle, lower), np.where(back, upper, middle)
+    return lower[()]
+
+
 def _first_in_block(mu: Floats, layers: float, level: float, steps: int) -> int | None:
     found = None
     run = _start(mu, np.full(mu.shape, layers), np.full(mu.shape, level))

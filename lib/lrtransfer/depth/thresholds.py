@@ -66,8 +66,21 @@ def end_of_two_cycle(depth: ArrayLike) -> Floats:
 def two_cycle(v1: float, inverse_depth: float) -> tuple[float, float, float]:
     """The two-cycle whose lower point is ln(alpha) = v1 < 0: its upper point, its 1/tau, its multiplier.
 
-    The relations of ``end_of_two_cycle`` in v = ln(alpha), at 1/L = ``inverse_depth`` in [0, 1/2].
+    The relations of ``end_of_two_cycle`` in v = ln(alpha):
+
+        g(v2) = -g(v1),    1/tau = (e^(v2/L) - e^(v1/L)) L / g(v1),    g(v) = (1 - e^v) e^(v (1 - 1/L))
+
+    v1               lower point, below 0 and not below -300
+    inverse_depth    1/L, from 0 to 1/2
+
+    Returns v2, 1/tau and the multiplier of the cycle, the slope of two steps of the map.
+    Raises ValueError for an argument outside these ranges.
+    Source: derived here, for ``end_of_two_cycle``.
     """
+    if not -300.0 <= _check.one("v1", _check.finite("v1", v1)) < 0.0:
+        raise _check.refuse("v1", v1, "below 0 and at least -300")
+    if _check.one("inverse_depth", _check.finite("inverse_depth", inverse_depth, minimum=0.0)) > 0.5:
+        raise _check.refuse("inverse_depth", inverse_depth, "from 0 to 1/2")
 
     def g(v: float) -> float:
         return -math.expm1(v) * math.exp(v * (1.0 - inverse_depth))

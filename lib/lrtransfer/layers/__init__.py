@@ -5,6 +5,7 @@
 ``closed_forms``   the printed one- and two-step formulas, and their derivation by computer algebra
 ``decomposition``  the gradient as signal and self-interaction, measured
 ``balance``        when balanced rates stop being a local minimum, and the best split then
+``experiments``    dense runs side by side: balanced against split rates, the schedule
 ``dense``          the same networks trained with dense matrices: Gaussian start, label noise
 ``relu``           three layers with ReLU, the norm-driven schedule, sharpness
 ``quadrature``     averages over Haar eigenvalues with their error
@@ -12,6 +13,7 @@
 
 from lrtransfer.layers.balance import (
     best_split,
+    crossings,
     last_balanced_step,
     last_balanced_time,
     law_curvature,
@@ -38,6 +40,7 @@ from lrtransfer.layers.closed_forms import (
 from lrtransfer.layers.decomposition import deep_self_interaction, proposition_bound, self_interaction
 from lrtransfer.layers.deep import (
     Estimate,
+    deep_balanced_edge,
     deep_curvature,
     deep_curvature_course,
     deep_loss,
@@ -58,6 +61,8 @@ __all__ = [
     "balance_curvature_with_error",
     "best_split",
     "chain_losses",
+    "crossings",
+    "deep_balanced_edge",
     "deep_curvature",
     "deep_curvature_course",
     "deep_loss",

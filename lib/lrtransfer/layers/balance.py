@@ -63,7 +63,7 @@ def law_loss(alpha: ArrayLike, h: ArrayLike, t: ArrayLike, split: ArrayLike = 0.
     """Large-width law for the loss at rates h^alpha (1 +- split) after t steps, the atom at z = -1 left out.
 
     alpha*, h*, t*, split*: broadcast together; t >= 0 need not be whole, 0 <= split < 1. Returns L(t, split)
-    of the module's derivation. ValueError for a split outside [0, 1).
+    of the module's derivation. ValueError for a split outside [0, 1) and for h below 2. Source: this book.
     """
     exponent = _check.finite("alpha", alpha)
     width, time = _check.finite("h", h, minimum=2.0), _check.finite("t", t, minimum=0.0)
@@ -82,7 +82,8 @@ def law_loss(alpha: ArrayLike, h: ArrayLike, t: ArrayLike, split: ArrayLike = 0.
 def law_curvature(alpha: ArrayLike, h: ArrayLike, t: ArrayLike) -> Array:
     """Large-width law for ``balance_curvature``: [(A' - A)(2 + A) - 3 A^2 (1 + A)] / (1 + 2A)^(5/2).
 
-    alpha*, h*, t*: broadcast together; t >= 0 need not be whole.
+    alpha*, h*, t*: broadcast together; h >= 2; t >= 0 need not be whole. Returns the broadcast shape.
+    ValueError naming the argument. Source: this book, step 3 of the module's derivation.
     """
     exponent = _check.finite("alpha", alpha)
     width, time = _check.finite("h", h, minimum=2.0), _check.finite("t", t, minimum=0.0)
@@ -93,11 +94,30 @@ def law_curvature(alpha: ArrayLike, h: ArrayLike, t: ArrayLike) -> Array:
         return big * ((ratio - 1) * (2 + big) - 3 * big * (1 + big)) / (1 + 2 * big) ** 2.5
 
 
+def crossings(x: ArrayLike, y: ArrayLike) -> Array:
+    """Where a sampled curve changes sign, by linear interpolation between the samples on either side.
+
+        x_k + y_k (x_{k+1} - x_k) / (y_k - y_{k+1})    for each k at which one of y_k, y_{k+1} is positive, one not
+
+    x (n,): increasing, two or more; y (n,): finite. Returns the places, increasing, in the unit of x; off by
+    the curve's bend over a spacing. A zero among the samples counts once. ValueError naming the argument.
+    Source: elementary.
+    """
+    at, values = _check.finite("x", x), _check.finite("y", y)
+    if at.ndim != 1 or at.size < 2 or not (np.diff(at) > 0).all():
+        raise _check.refuse("x", x, "a list of at least two increasing numbers")
+    if values.shape != at.shape:
+        raise _check.refuse("y", values.shape, f"of shape {at.shape}, as x is (the value is its shape)")
+    k = np.flatnonzero(np.diff(values > 0))
+    return at[k] - values[k] * (at[k + 1] - at[k]) / (values[k + 1] - values[k])
+
+
 def last_balanced_time(h: ArrayLike) -> Array:
     """Time tau = kappa t at which balanced rates stop being a local minimum, for small kappa.
 
     h*: >= 50 (below, the law may have no interval of positive curvature left to end).
-    Multiply by h^(3/2 - alpha) for steps. Tends to (1/4) ln h + (1/2) ln((2/3)(2 tau - 1)).
+    Returns tau of h's shape, without unit: multiply by h^(3/2 - alpha) for steps. Tends to
+    (1/4) ln h + (1/2) ln((2/3)(2 tau - 1)). ValueError for h below 50. Source: this book.
     """
     width = _check.finite("h", h, minimum=50.0)
 
@@ -117,7 +137,7 @@ def last_balanced_step(alpha: float, h: int, *, longest: int = 4096) -> float:
     alpha: one exponent; h: width, >= 50; longest: refuse runs longer than this. Returns the zero of the
     curvature interpolated between the two steps it lies between (its floor is the last balanced step),
     0.0 where the curvature is never positive. Runs twice as long as the law asks. ValueError if
-    that is more than ``longest``.
+    that is more than ``longest``. Source: this book; the paper states local optimality up to 512 steps.
     """
     width = width_argument(h)
     exponent = one_number("alpha", alpha)
@@ -137,7 +157,8 @@ def best_split(alpha: float, h: int, steps: int, *, resolution: int = 200) -> tu
     """The split delta in [0, 1] with the smallest ``expected_loss`` at rates h^alpha (1 +- delta).
 
     A grid of ``resolution`` splits and then the same grid between the neighbours of its best point.
-    Meaningful while the loss is above rounding (1e-18). Returns (split, loss at it).
+    Meaningful while the loss is above rounding (1e-18). Returns (split, loss at it). ValueError naming the
+    argument. Source: this book.
     """
     width = width_argument(h)
     number = _check.count("resolution", resolution, minimum=3)

@@ -57,12 +57,12 @@ class BalanceCourse:
 
 
 def width_argument(h: object) -> int:
-    """The width h as an int, at least 2."""
+    """The width h as an int, at least 2. ValueError naming ``h`` for anything else."""
     return _check.count("h", h, minimum=2)
 
 
 def one_number(name: str, value: ArrayLike) -> float:
-    """One finite number, not an array."""
+    """One finite number as a float. ValueError naming the argument for an array or anything not finite."""
     array = _check.finite(name, value)
     if array.ndim:
         raise _check.refuse(name, value, "one number")
@@ -70,21 +70,22 @@ def one_number(name: str, value: ArrayLike) -> float:
 
 
 def in_critical_units(name: str, lr: ArrayLike, h: int) -> Array:
-    """The rates kappa = eta / h^(3/2)."""
+    """The rates kappa = eta / h^(3/2), in the shape of ``lr``. ValueError naming the argument where one is negative."""
     return _check.finite(name, lr, minimum=0.0) / float(h) ** 1.5
 
 
 def spike_width(kappa: Array, h: int, steps: int) -> Array:
-    """Where grading towards z = -1 may stop: the spike's width at the end, h^(1/4) (1 + kappa)^(-t).
+    """Where grading towards z = -1 may stop, in radians: the spike's width at the end, h^(1/4) (1 + kappa)^(-t).
 
-    Below 1e-10 / h the flat part under the spike no longer counts against the atom at z = -1.
+    kappa (m,) >= 0; returns (m,), between 1e-10 / h and 1: below, the flat part under the spike no longer counts
+    against the atom at z = -1. Source: the linear part of the map near the saddle.
     """
     log_width = 0.25 * np.log(h) - steps * np.log1p(kappa)
     return np.exp(np.clip(log_width, np.log(1e-10 / h), 0.0))
 
 
 def squared(e: Complex) -> Array:
-    """|e|^2 without a square root."""
+    """|e|^2 of complex numbers, in their shape, without a square root."""
     return e.real * e.real + e.imag * e.imag
 
 
@@ -149,12 +150,18 @@ def expected_loss(lr1: ArrayLike, lr2: ArrayLike, h: int, steps: int, signal_onl
 
 
 def expected_loss_with_error(lr1: ArrayLike, lr2: ArrayLike, h: int, steps: int, signal_only: bool = False) -> Measured:
-    """``expected_loss`` with the quadrature's own estimate of its error."""
+    """``expected_loss`` as a ``Measured``, with the quadrature's own estimate of its error.
+
+    Arguments, errors and source as in ``expected_loss``.
+    """
     return _expected(lr1, lr2, h, steps, signal_only, course=False)
 
 
 def loss_course(lr1: ArrayLike, lr2: ArrayLike, h: int, steps: int, signal_only: bool = False) -> Array:
-    """``expected_loss`` after every step 0 .. steps: (steps + 1,) + the broadcast shape of the rates."""
+    """``expected_loss`` after every step 0 .. steps: (steps + 1,) + the broadcast shape of the rates.
+
+    Arguments, errors and source as in ``expected_loss``.
+    """
     return _expected(lr1, lr2, h, steps, signal_only, course=True).value
 
 
@@ -215,7 +222,7 @@ def balance_curvature(alpha: ArrayLike, h: int, steps: int, signal_only: bool = 
 
     Returns an array of alpha's shape; inf where the loss diverged, -inf where only the derivative overflowed.
     The error (``balance_curvature_with_error``) is below 1e-6 of the average of |integrand|, or a
-    ``QuadratureWarning``.
+    ``QuadratureWarning``. ValueError for h < 2, steps < 0 and an alpha that is not finite.
 
     Source: arXiv 2606.00340, Corollary 5.4 (steps 1 and 2 of the surrogate); all other steps are this book's.
     """
@@ -223,11 +230,17 @@ def balance_curvature(alpha: ArrayLike, h: int, steps: int, signal_only: bool = 
 
 
 def balance_curvature_with_error(alpha: ArrayLike, h: int, steps: int, signal_only: bool = False) -> Measured:
-    """``balance_curvature`` with the quadrature's own estimate of its error."""
+    """``balance_curvature`` as a ``Measured``, with the quadrature's own estimate of its error.
+
+    Arguments, errors and source as in ``balance_curvature``.
+    """
     return _balance(alpha, h, steps, signal_only, course=False)[1]
 
 
 def balance_course(alpha: ArrayLike, h: int, steps: int, signal_only: bool = False) -> BalanceCourse:
-    """Loss at equal rates and ``balance_curvature`` after every step 0 .. steps, from one run."""
+    """Loss at equal rates and ``balance_curvature`` after every step 0 .. steps, from one run.
+
+    Arguments, errors and source as in ``balance_curvature``. Returns a ``BalanceCourse``.
+    """
     loss, curvature = _balance(alpha, h, steps, signal_only, course=True)
     return BalanceCourse(loss.value, curvature.value, loss.error, curvature.error)

@@ -37,6 +37,9 @@ def one_step_loss(lr1: ArrayLike, lr2: ArrayLike, h: int) -> Array:
         s^2/h^4 + p^2/h^7 - 2 s/h^2 + 1/h + 2 p/h^5 + 1.
 
     The term 2 p/h^5 is E tr Q^2 = 1 at work; the authors' script leaves it out.
+
+    Returns the loss, |f - y|^2 averaged, in the broadcast shape of the rates; inf where it overflows. ValueError
+    naming the argument. Source: arXiv 2606.00340, the one-step loss of two layers.
     """
     s, p, n = _rates(lr1, lr2, h)
     return s / n**2 * (s / n**2 - 2) + p**2 / n**7 + 1 / n + 2 * p / n**5 + 1  # factored: no inf - inf
@@ -49,6 +52,9 @@ def two_step_loss(lr1: ArrayLike, lr2: ArrayLike, h: int) -> Array:
     lr1*, lr2*: rates, >= 0; h: width, >= 2. With s = eta_1 + eta_2 and p = eta_1 eta_2,
 
         (1/h)(1 + p/h^3)^4 + 16 p^2/h^7 + (2 s (p + h^3)/h^5 - 1)^2 + (8 p/h^5)(1 + p/h^3)^2.
+
+    Returns the loss, |f - y|^2 averaged, in the broadcast shape of the rates; inf where it overflows. ValueError
+    naming the argument. Source: the theory script of arXiv 2606.00340's authors.
     """
     s, p, n = _rates(lr1, lr2, h)
     grown = 1 + p / n**3
@@ -64,6 +70,9 @@ def three_layer_one_step_loss(lr1: ArrayLike, lr2: ArrayLike, h: int) -> Array:
         (s/h - 1)^2 + 1/h + 2 p/h^3 + p^2/h^4.
 
     The authors' script leaves out 2 p/h^3, as it does 2 p/h^5 for two layers.
+
+    Returns the loss, |f - y|^2 averaged, in the broadcast shape of the rates; inf where it overflows. ValueError
+    naming the argument. Source: the theory script of arXiv 2606.00340's authors, with the term it leaves out.
     """
     s, p, n = _rates(lr1, lr2, h)
     return (s / n - 1) ** 2 + 1 / n + 2 * p / n**3 + p**2 / n**4
@@ -80,6 +89,9 @@ def three_layer_two_step_loss(lr1: ArrayLike, lr2: ArrayLike, h: int) -> Array:
     It is the surrogate's expectation when |a| = |beta| = 1 exactly; over a, beta ~ N(0, I/h) their
     fluctuation adds terms of relative order 1/h (``symbolic_three_layers`` gives both): 0.10501 against
     0.10273 at h = 1000 and rates of 50.
+
+    Returns the loss, |f - y|^2 averaged, in the broadcast shape of the rates; inf where it overflows. ValueError
+    naming the argument. Source: the theory script of arXiv 2606.00340's authors.
     """
     s, p, n = _rates(lr1, lr2, h)
     noise = 1 / n + 2 * p / n**2 + 10 * p / n**3 + 37 * p**2 / n**4 + 12 * p**3 / n**5 + p**4 / n**6
@@ -91,7 +103,7 @@ def symbolic_two_layers(steps: int, signal_only: bool = True) -> Any:
 
     steps: >= 0; the number of terms grows like 27^steps, three steps of gradient descent are too many. The
     weights are Laurent polynomials in z with conj(z) = 1/z; E tr Q^k = 1 for even k != 0, 0 for odd k and h
-    for k = 0.
+    for k = 0. ValueError for steps below 0. Source: the reduction of ``circle``.
     """
     import sympy
     from sympy.polys.rings import ring
@@ -147,7 +159,8 @@ def symbolic_three_layers(steps: int, signal_only: bool = True, unit_norms: bool
 
     Vectors in span{a, beta} are pairs of coefficients, their products the three numbers |a|^2, a'beta and
     |beta|^2, whose moments for a, beta ~ N(0, I/h) follow from a'beta = |a| g / sqrt(h) and |beta|^2 = g^2/h
-    + r with g normal and |a|^2, r chi-square over h, with h and h - 1 degrees of freedom.
+    + r with g normal and |a|^2, r chi-square over h, with h and h - 1 degrees of freedom. ValueError for steps
+    below 0. Source: the reduction of ``deep``.
     """
     import sympy
     from sympy.polys.rings import ring

@@ -24,7 +24,10 @@ from lrtransfer.layers.quadrature import Array, haar_mean
 
 
 def proposition_bound(h: ArrayLike) -> Array:
-    """1 / (sqrt(h) - 1), Proposition 5.1's bound on |B| / |G|. h*: > 1."""
+    """Proposition 5.1's bound on |B| / |G|: 1 / (sqrt(h) - 1).
+
+    h*: >= 2. Returns h's shape, without unit. ValueError for h below 2. Source: arXiv 2606.00340, Proposition 5.1.
+    """
     width = _check.finite("h", h, minimum=2.0)
     return 1 / (np.sqrt(width) - 1)
 
@@ -34,7 +37,9 @@ def self_interaction(lr1: ArrayLike, lr2: ArrayLike, h: int, steps: int) -> Arra
 
     lr1*, lr2*: rates, >= 0; h: width, >= 2; steps: >= 0.
     Returns shape (steps + 1, 2) + the broadcast shape of the rates, layer on the second axis; 1/sqrt(h + 1)
-    at step 0, near 1 once the teacher is learned, inf where the run diverged.
+    at step 0, near 1 once the teacher is learned, inf where the run diverged. ValueError naming the argument.
+
+    Source: arXiv 2606.00340, Proposition 5.1; on the circle this book's.
     """
     width, number = width_argument(h), _check.count("steps", steps)
     k1, k2 = np.broadcast_arrays(in_critical_units("lr1", lr1, width), in_critical_units("lr2", lr2, width))
@@ -67,7 +72,9 @@ def deep_self_interaction(lrs: ArrayLike, h: int, steps: int, *, draws: int, see
     """|B_i| / |G_i| of each trained matrix along gradient descent: mean over draws and its standard error.
 
     lrs: rates (k,), >= 0; h: width, >= 2; steps: >= 0; draws, seed: as in ``deep_loss``, the same draws.
-    Returns shape (steps + 1, k) each; inf where a draw diverged.
+    Returns shape (steps + 1, k) each; inf where a draw diverged. ValueError naming the argument.
+
+    Source: arXiv 2606.00340, Proposition 5.1 for more layers; the reduction is this book's.
     """
     width, number = width_argument(h), _check.count("steps", steps)
     rates = rates_argument(lrs, width)

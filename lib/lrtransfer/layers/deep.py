@@ -26,8 +26,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
 
 from lrtransfer import _check
+from lrtransfer.fits import mean_and_error
 from lrtransfer.layers.circle import one_number, width_argument
 
 Array = NDArray[np.float64]
@@ -47,6 +49,9 @@ def teacher_draws(h: int, draws: int, seed: int) -> tuple[Array, Array]:
     |a|^2 is chi-square with h degrees of freedom over h; beta has a normal component along a and the square
     of the rest is chi-square with h - 1 degrees of freedom over h. Equal seeds give equal draws everywhere in
     this module.
+
+    h: width, >= 2; draws: >= 2; seed: >= 0. ValueError naming the argument. Source: arXiv 2606.00340,
+    three-layer model; the reduction is this book's.
     """
     width = width_argument(h)
     number, start = _check.count("draws", draws, minimum=2), _check.count("seed", seed)
@@ -59,20 +64,23 @@ def teacher_draws(h: int, draws: int, seed: int) -> tuple[Array, Array]:
 
 
 def over_draws(values: Array) -> Estimate:
-    """Over the first axis: inf and inf where a value is not finite, both finite elsewhere."""
+    """Mean over the first axis and its standard error: ``fits.mean_and_error``, with both finite or neither.
+
+    values (draws, ...). inf and inf where a value is not finite, a NaN included: that draw diverged. Finite
+    values give a finite mean and error however large they are, as squares are taken in units of the largest.
+    ValueError for less than one draw.
+    """
     values = np.where(np.isfinite(values), values, np.inf)
     with np.errstate(all="ignore"):
         # in units of the largest value where sums or squares would overflow; 1 elsewhere keeps every digit
         largest = np.abs(values).max(axis=0)
         unit = np.where((largest > 1e150) & np.isfinite(largest), largest, 1.0)
-        scaled = values / unit
-        mean = unit * scaled.mean(axis=0)
-        error = unit * (scaled.std(axis=0, ddof=1) / np.sqrt(values.shape[0]))
-    return Estimate(mean, np.where(np.isfinite(mean), error, np.inf))
+        mean, error = mean_and_error(values / unit, axis=0)
+        return Estimate(unit * mean, unit * error)
 
 
 def rates_argument(lrs: ArrayLike, h: int) -> Array:
-    """eta_i / sqrt(h), shape (k,) + grid."""
+    """Checked rates eta_i >= 0 over sqrt(h), shape (k,) + grid. ValueError naming ``lrs``, for k = 0 too."""
     rates = _check.finite("lrs", lrs, minimum=0.0)
     if rates.ndim == 0 or rates.shape[0] == 0:
         raise _check.refuse("lrs", lrs, "a sequence with one rate for each trained matrix")
@@ -82,7 +90,9 @@ def rates_argument(lrs: ArrayLike, h: int) -> Array:
 def network_losses(rates: Array, a: Array, beta: Array, h: int, steps: int, signal_only: bool, course: bool) -> Array:
     """|W_1 .. W_k a / sqrt(h) - beta|^2 for each draw: (1 or steps + 1, draws, grid).
 
-    rates (k, grid) already over sqrt(h); a, beta (draws, 2). One matrix is (2, 2, draws, grid), rows first.
+    rates (k, grid) already over sqrt(h); a, beta (draws, 2); signal_only: as in ``deep_loss``; course: every
+    step, not only the last. One matrix is (2, 2, draws, grid), rows first. Arguments that have passed their
+    checks. Source: the recursion in the module's docstring.
     """
     k, grid = rates.shape
     draws = a.shape[0]
@@ -144,7 +154,10 @@ def deep_loss(lrs: ArrayLike, h: int, steps: int, *, draws: int, seed: int, sign
 def deep_loss_course(
     lrs: ArrayLike, h: int, steps: int, *, draws: int, seed: int, signal_only: bool = False
 ) -> Estimate:
-    """``deep_loss`` after every step 0 .. steps: shape (steps + 1,) + grid."""
+    """``deep_loss`` after every step 0 .. steps: mean and standard error, (steps + 1,) + grid each.
+
+    Arguments, errors and source as in ``deep_loss``.
+    """
     return _deep(lrs, h, steps, draws, seed, signal_only, course=True)
 
 
@@ -195,7 +208,10 @@ def _split_jets(rate: float, a: Array, beta: Array, h: int, steps: int, signal_o
 def deep_curvature_course(
     alpha: float, h: int, steps: int, *, draws: int, seed: int, signal_only: bool = False
 ) -> Estimate:
-    """``deep_curvature`` after every step 0 .. steps: shape (steps + 1,) each."""
+    """``deep_curvature`` after every step 0 .. steps: mean and standard error, (steps + 1,) each.
+
+    Arguments, errors and source as in ``deep_curvature``.
+    """
     width, number = width_argument(h), _check.count("steps", steps)
     exponent = one_number("alpha", alpha)
     a, beta = teacher_draws(width, draws, seed)
@@ -211,9 +227,47 @@ def deep_curvature(alpha: float, h: int, steps: int, *, draws: int, seed: int, s
     h: width, >= 2; steps: >= 0; draws, seed: as in ``deep_loss``, the same draws
 
     Returns (mean, standard error), scalars; inf where a draw diverged. The derivative is propagated with the
-    recursion, not differenced.
+    recursion, not differenced. ValueError naming the argument.
 
     Source: arXiv 2606.00340, Corollary 5.4 (three-layer statement).
     """
     course = deep_curvature_course(alpha, h, steps, draws=draws, seed=seed, signal_only=signal_only)
     return Estimate(course.mean[-1], course.standard_error[-1])
+
+
+def deep_balanced_edge(
+    h: int,
+    steps: int,
+    *,
+    draws: int,
+    seed: int,
+    signal_only: bool = False,
+    interval: tuple[float, float] = (0.35, 0.95),
+    tolerance: float = 1e-4,
+) -> float:
+    """Exponent of the rate at which balanced rates stop being a local minimum for three layers.
+
+    The alpha in the interval at which ``deep_curvature``, averaged over draws, is zero. Every alpha sees the
+    same draws, so that the average is a smooth function of alpha.
+
+    h, steps, draws, seed, signal_only: as in ``deep_curvature``; after one step there is no such alpha
+    interval: (low, high), the curvature positive at low and negative at high; by default where the edge lies
+        after two steps at every h from 100 to 10^6
+    tolerance: of alpha, > 0
+
+    Returns alpha; at two steps it tends to 2/3 - ln(4) / (3 ln h) for large h. ValueError naming the argument,
+    ``interval`` where the curvature does not change sign on it.
+
+    Source: arXiv 2606.00340, Corollary 5.4 (three-layer statement), which names no upper edge.
+    """
+    apart, ends = one_number("tolerance", _check.positive("tolerance", tolerance)), _check.finite("interval", interval)
+    if ends.shape != (2,) or not ends[0] < ends[1]:
+        raise _check.refuse("interval", interval, "a pair (low, high) with low < high")
+    low, high = ends.tolist()
+
+    def curvature(alpha: float) -> float:
+        return float(deep_curvature(alpha, h, steps, draws=draws, seed=seed, signal_only=signal_only).mean)
+
+    if not curvature(low) > 0 > curvature(high):
+        raise _check.refuse("interval", interval, "a pair (low, high), the curvature positive at low and not at high")
+    return float(brentq(curvature, low, high, xtol=apart))

@@ -24,13 +24,16 @@ INITIALISATIONS = ("orthogonal", "gaussian")
 
 
 def haar_orthogonal(h: int, rng: np.random.Generator) -> Array:
-    """A Haar orthogonal matrix of size h: QR of a Gaussian matrix, the signs of R's diagonal fixed."""
+    """A Haar orthogonal matrix (h, h): QR of a Gaussian matrix, the signs of R's diagonal fixed.
+
+    Source: Mezzadri, Notices of the AMS 54 (2007) 592.
+    """
     q, r = np.linalg.qr(rng.standard_normal((h, h)))
     return q * np.sign(np.diagonal(r))
 
 
 def initial_weight(h: int, initialisation: str, rng: np.random.Generator) -> Array:
-    """One h x h weight: Haar orthogonal, or Gaussian with entries N(0, 1/h)."""
+    """One weight (h, h): "orthogonal" is Haar, "gaussian" has entries N(0, 1/h). Its callers check the arguments."""
     if initialisation == "orthogonal":
         return haar_orthogonal(h, rng)
     return rng.standard_normal((h, h)) / np.sqrt(h)
@@ -39,7 +42,10 @@ def initial_weight(h: int, initialisation: str, rng: np.random.Generator) -> Arr
 def two_layer_descent(w1: Array, w2: Array, target: Array, teacher: Array, lr1: float, lr2: float, steps: int) -> Array:
     """Gradient descent on |W_1 W_2 / h - target|_F^2 / 2; |W_1 W_2 / h - teacher|_F^2 at t = 0 .. steps.
 
-    w1, w2, target, teacher (h, h). Diverged losses are inf.
+        W_1 <- W_1 - (lr1 / h) E W_2',    W_2 <- W_2 - (lr2 / h) W_1' E,    E = W_1 W_2 / h - target
+
+    w1, w2, target, teacher (h, h); lr1, lr2 >= 0. Returns (steps + 1,); diverged losses are inf. Its callers
+    check the arguments. Source: arXiv 2606.00340, two-layer model.
     """
     h = w1.shape[0]
     losses = np.full(steps + 1, np.inf)
@@ -61,7 +67,10 @@ def chain_descent(
 ) -> Array:
     """Gradient descent on |W_1 .. W_k a / sqrt(h) - target|^2 / 2; squared distances to the teacher.
 
-    weights: k matrices (h, h); a, target, teacher (h,). Returns (steps + 1,); diverged losses are inf.
+        W_i <- W_i - (lr_i / sqrt h) [(W_1 .. W_{i-1})' r] [W_{i+1} .. W_k a]',    r the error of the output
+
+    weights: k matrices (h, h); a, target, teacher (h,); lrs: k rates >= 0. Returns (steps + 1,); diverged losses
+    are inf. Its callers check the arguments. Source: arXiv 2606.00340, three-layer model.
     """
     h = a.size
     weights = [weight.copy() for weight in weights]
@@ -117,7 +126,10 @@ def two_layer_losses(
     initialisation: "orthogonal" or "gaussian", of the weights; the teacher is Haar over sqrt(h) either way
     noise: variance rho of the label noise, per output
 
-    Returns shape (steps + 1, draws) + the broadcast shape of the rates; inf where a run diverged.
+    Returns |W_1 W_2 / h - M|_F^2, shape (steps + 1, draws) + the broadcast shape of the rates; inf where a run
+    diverged. ValueError naming the argument.
+
+    Source: arXiv 2606.00340, two-layer model and its experiments.
     """
     width, number, count, start, kind, variance = _setting(h, steps, draws, seed, initialisation, noise)
     one, two = _check.finite("lr1", lr1, minimum=0.0), _check.finite("lr2", lr2, minimum=0.0)
@@ -151,7 +163,10 @@ def chain_losses(
     h, steps, draws, seed, initialisation: as in ``two_layer_losses``; a and beta are N(0, I/h)
     noise: variance rho of the label noise
 
-    Returns shape (steps + 1, draws) + grid; inf where a run diverged.
+    Returns |W_1 .. W_k a / sqrt h - beta|^2, shape (steps + 1, draws) + grid; inf where a run diverged.
+    ValueError naming the argument.
+
+    Source: arXiv 2606.00340, three-layer model and its experiments.
     """
     width, number, count, start, kind, variance = _setting(h, steps, draws, seed, initialisation, noise)
     rates = _check.finite("lrs", lrs, minimum=0.0)

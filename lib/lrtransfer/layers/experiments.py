@@ -1,8 +1,9 @@
 """The experiments that need many dense runs, as pure functions: balanced against split rates, and the schedule.
 
-``balance_runs``   dense networks at rates (1 + split, 1, 1 - split) times a mean rate, on common draws
-``advantage``      by how much balanced rates win there, with its standard error
-``schedule_runs``  the norm-driven schedule beside uniform rates, on common seeds
+``balance_runs``      dense networks at rates (1 + split, 1, 1 - split) times a mean rate, on common draws
+``advantage``         by how much balanced rates win there, with its standard error
+``split_over_seeds``  the split with the smallest mean loss over seeds, with its standard error
+``schedule_runs``     the norm-driven schedule beside uniform rates, on common seeds
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from lrtransfer.layers.circle import one_number
 from lrtransfer.layers.deep import Estimate, over_draws
 from lrtransfer.layers.dense import chain_losses, two_layer_losses
 from lrtransfer.layers.relu import SCHEDULES, train_three_layers
+from lrtransfer.rates import _optimum
 
 Array = NDArray[np.float64]
 
@@ -39,6 +41,8 @@ def balance_runs(
     layers: 2, or 3 (two trained matrices and a fixed readout); rates: mean rates r (n,), >= 0
     split: in (0, 1]; h, steps, draws, seed, initialisation, noise: as in ``two_layer_losses``
     Returns (steps + 1, draws, n, 3); all rates of a draw see the same networks and noise. ValueError as there.
+
+    Source: arXiv 2606.00340, the main table and the experiments with label noise.
     """
     if layers not in (2, 3):
         raise _check.refuse("layers", layers, "2 or 3")
@@ -57,12 +61,47 @@ def advantage(losses: Array) -> Estimate:
     """By how much balanced rates win: (L(-split) + L(split)) / 2 - L(0), averaged over draws.
 
     losses: (steps + 1, draws, n, 3) of ``balance_runs``. The difference is taken within each draw, so what
-    the three runs have in common cancels. Returns mean and standard error, (steps + 1, n); positive where
-    balanced rates are the better.
+    the three runs have in common cancels. Returns mean and standard error, (steps + 1, n), in the unit of the
+    loss; positive where balanced rates are the better, inf and inf where a run diverged. Source: this book.
     """
     with np.errstate(invalid="ignore"):  # inf - inf: both diverged
         difference = (losses[..., 0] + losses[..., 2]) / 2 - losses[..., 1]
     return over_draws(np.moveaxis(difference, 1, 0))
+
+
+def split_over_seeds(
+    splits: ArrayLike, losses: ArrayLike, *, resamples: int = 200, seed: int | np.random.Generator
+) -> tuple[float, float]:
+    """The split of the rates with the smallest mean loss over seeds, and its standard error.
+
+    The vertex of the parabola through the lowest point of the mean curve and its two neighbours, as in
+    ``lrtransfer.rates.best_lr`` but without logarithms; the end itself where the lowest point is an end, as no
+    split lies beyond -1 and 1. Its error is the standard deviation of the same over resamples of the seeds,
+    drawn with replacement (the bootstrap).
+
+    splits (n,): increasing, three or more; losses (seeds, n): at those splits, or their changes from any one
+        split of the same seed; inf where a run diverged, which rules that split out
+    resamples: >= 2; seed: anything ``numpy.random.default_rng`` accepts
+
+    Returns split and standard error, numbers without unit. The error of a single seed is inf. ValueError
+    naming the argument.
+
+    Source: this book; the bootstrap is Efron's (1979).
+    """
+    at, table = _check.finite("splits", splits), _check.number("losses", losses)
+    if at.ndim != 1 or at.size < 3 or not (np.diff(at) > 0).all():
+        raise _check.refuse("splits", splits, "a list of at least three increasing splits")
+    if table.ndim != 2 or table.shape[1] != at.size or not len(table):
+        raise _check.refuse("losses", table.shape, f"of shape (seeds, {at.size}) (the value is its shape)")
+    if np.isneginf(table).any() or not np.isfinite(table).all(axis=0).any():
+        raise _check.refuse("losses", float(table.min()), "above -inf, and finite for every seed at one split or more")
+    number = _check.count("resamples", resamples, minimum=2)
+    best = _optimum(at, table.mean(axis=0))[0]
+    if len(table) == 1:
+        return best, float("inf")
+    picks = np.random.default_rng(seed).integers(len(table), size=(number, len(table)))
+    again = [_optimum(at, curve)[0] for curve in table[picks].mean(axis=1)]
+    return best, float(np.std(again, ddof=1))
 
 
 @dataclass(frozen=True)
@@ -79,9 +118,13 @@ class ScheduleRuns:
     sharpness: Array
 
     def paired(self, values: Array) -> tuple[float, float]:
-        """The norm-driven schedule less the uniform one: mean over seeds and its standard error."""
-        difference = values[1] - values[0]
-        return float(difference.mean()), float(difference.std(ddof=1) / np.sqrt(difference.size))
+        """The norm-driven schedule less the uniform one: mean over seeds and its standard error.
+
+        values (2, seeds), in any unit, which is that of the answer; inf and inf where a run diverged.
+        """
+        with np.errstate(invalid="ignore"):  # inf - inf: both diverged
+            mean, error = over_draws(values[1] - values[0])
+        return float(mean), float(error)
 
 
 def schedule_runs(
@@ -98,6 +141,9 @@ def schedule_runs(
     """Train with uniform rates and with the norm-driven schedule, one run of each a seed, sharpness included.
 
     h, lr, steps, activation, noise, initialisation, split: as in ``train_three_layers``; seeds: at least two.
+    Returns ``ScheduleRuns``. ValueError naming the argument.
+
+    Source: arXiv 2606.00340, experiments with the layer-wise scheduler.
     """
     if len(seeds) < 2:
         raise _check.refuse("seeds", list(seeds), "at least two seeds")

@@ -13,9 +13,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from lrtransfer import _check, records
+from lrtransfer.fits import mean_and_error
 from lrtransfer.layers.experiments import advantage, balance_runs, schedule_runs
 
 TWO_LAYER_SUMS = (27000, 36000, 45000, 54000, 63000)
@@ -42,10 +41,10 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
 def _balance(settings: dict[str, Any]) -> dict[str, Any]:
     losses = balance_runs(**settings)
     won = advantage(losses)
-    balanced = losses[..., 1]
+    loss, error = mean_and_error(losses[..., 1], axis=1)
     return {
-        "loss": balanced.mean(axis=1).tolist(),
-        "loss_error": (balanced.std(axis=1, ddof=1) / np.sqrt(balanced.shape[1])).tolist(),
+        "loss": loss.tolist(),
+        "loss_error": error.tolist(),
         "advantage": won.mean.tolist(),
         "advantage_error": won.standard_error.tolist(),
     }
@@ -63,7 +62,11 @@ MAKERS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 
 
 def make(name: str) -> dict[str, Any]:
-    """Repeat the runs of one record: {"runs": [{"settings", "numbers"}], "versions", "machine", "seconds"}."""
+    """Repeat the runs of one record: {"made_by", "runs", "versions", "machine", "cpu_seconds"}.
+
+    name: one of ``MAKERS``. Each of "runs" is {"settings", "numbers"}, the numbers as lists in the shapes of
+    ``advantage`` or of ``ScheduleRuns``; cpu_seconds is the process's time. ValueError for another name.
+    """
     maker = MAKERS[_check.choice("name", name, tuple(MAKERS))]
     start = time.process_time()
     runs = [{"settings": settings, "numbers": maker(settings)} for settings in SETTINGS[name]]
@@ -88,7 +91,7 @@ def read(name: str) -> dict[str, Any] | None:
 
 
 def write(name: str, folder: Path) -> Path:
-    """Repeat the runs of one record and write it below ``folder``."""
+    """Repeat the runs of one record and write it below ``folder``; the path of the file. ValueError as in ``make``."""
     return records.save(folder / f"layers-{name}" / "record.json", make(name))
 
 

@@ -35,7 +35,10 @@ WEIGHTS = (
 
 
 def rule() -> tuple[Array, Array]:
-    """Angles s = pi - theta on [0, pi] and their weights for the mean over theta."""
+    """Angles s = pi - theta on [0, pi] and their weights for the mean over theta: two arrays (nodes,).
+
+    Gauss-Legendre of order 12 on panels that shrink by ``RATIO`` towards s = 0; the weights sum to one.
+    """
     x = np.array([*(-np.array(NODES))[::-1], *NODES])
     w = np.array([*WEIGHTS[::-1], *WEIGHTS])
     hi = np.pi * RATIO ** -np.arange(PANELS)
@@ -45,7 +48,10 @@ def rule() -> tuple[Array, Array]:
 
 
 def course(kappa1: Array, kappa2: Array, h: float, steps: int) -> Array:
-    """Expected loss at t = 0 .. steps (steps + 1, n) at rates kappa h^(3/2), (n,) each: ``loss_course`` by the rule."""
+    """Expected loss at t = 0 .. steps, (steps + 1, n), at rates kappa h^(3/2), (n,) each: ``loss_course`` by ``rule``.
+
+    The fixed rule cannot say how large its error is; a test holds it to ``expected_loss``.
+    """
     s, weights = rule()
     z = np.append(-np.cos(s) + 1j * np.sin(s), [-1.0, 1.0])
     mean = np.append((h - 1) / h * weights, [0.5 / h, 0.5 / h])

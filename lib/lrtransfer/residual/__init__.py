@@ -7,7 +7,8 @@ everything else; ``runs`` is the loop they share). ``coordinates``: does every l
 model of your own. ``experiments``: what the chapter trains under each preset.
 
 In the limit. ``linear_limit``: the linear network at infinite width, any depth. ``lazy``: the frozen ReLU network.
-``nonlinear_limit``: wide networks that learn features. ``finite``: networks to hold them to; ``comparisons`` does.
+``nonlinear_limit``: wide networks that learn features. ``finite``: networks to hold them to; ``comparisons`` does for
+outputs and kernels, ``fitting`` for best rates, with the small errors of ``controls``. ``slider``: a figure that moves.
 
 At scale. ``sweep`` and ``sweep_file``: what to train; ``runner`` trains it here or on other machines; ``store`` keeps
 it; ``command`` is ``lrtransfer sweep``.
@@ -15,11 +16,11 @@ it; ``command`` is ``lrtransfer sweep``.
 Torch, scikit-learn, pooch, distributed and pyarrow are imported when they are used, not before.
 """
 
-from lrtransfer.fits import power_law as convergence_rate
-from lrtransfer.residual.comparisons import depth_gaps, fitting_lr, fitting_rates, width_gaps
+from lrtransfer.residual.comparisons import depth_gaps, doubling_gaps, wide_gaps, width_gaps
 from lrtransfer.residual.coordinates import CoordinateCheck, coordinate_check, coordinate_check_model, rate_sweep
 from lrtransfer.residual.export import export
 from lrtransfer.residual.finite import empirical_ntk, train_ensemble
+from lrtransfer.residual.fitting import fitting_lr, fitting_rates
 from lrtransfer.residual.lazy import LazyProfile, lazy_outputs, linear_ntk, relu_ntk, relu_profile
 from lrtransfer.residual.linear_limit import LinearLimit, best_theory_lr, linear_kernels, linear_limit
 from lrtransfer.residual.nonlinear_limit import NonlinearLimit, nonlinear_limit
@@ -65,10 +66,10 @@ __all__ = [
     "VisionTransformer",
     "as_dict",
     "best_theory_lr",
-    "convergence_rate",
     "coordinate_check",
     "coordinate_check_model",
     "depth_gaps",
+    "doubling_gaps",
     "empirical_ntk",
     "evaluation_steps",
     "export",
@@ -98,5 +99,6 @@ __all__ = [
     "train_ensemble",
     "train_runs",
     "train_sweep",
+    "wide_gaps",
     "width_gaps",
 ]

@@ -13,6 +13,7 @@ Only the products with W_0 know how W_0 is kept: as dense matrices (``finite``) 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from lrtransfer import _check
 
 Array = NDArray[np.float64]
+Descent = tuple[Array, Array, Array, Array]
 
 ACTIVATIONS = ("linear", "relu", "tanh")
 
@@ -31,11 +33,13 @@ class FiniteRun:
     """Training of many draws of a finite network.
 
     ``f``: outputs, shape (steps + 1,) + lr's shape + (draws,), and (P,) more where the target is a vector.
+    ``start``: outputs of the untrained networks, which a centred run subtracts, shape (draws,), and (P,) more.
     ``H``, ``G``: |phi(h^l)|^2 / N and |g^l|^2 / N averaged over the inputs, shape (steps + 1, L + 1) + lr's shape +
     (draws,). ``inf`` from the step at which a run overflowed.
     """
 
     f: Array
+    start: Array
     H: Array
     G: Array
 
@@ -92,28 +96,29 @@ def stream(seed: int, draw: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(draw,)))
 
 
-def arrange(f: Array, h: Array, g: Array, problem: Problem) -> FiniteRun:
-    """From (T + 1, draws, rates, P) and (T + 1, L + 1, draws, rates) to the shapes of ``FiniteRun``."""
+def arrange(runs: Sequence[Descent], problem: Problem) -> FiniteRun:
+    """Results of ``descend`` for groups of draws, put together in the shapes of ``FiniteRun``."""
+    f, start, h, g = (np.concatenate([run[i] for run in runs], axis=axis) for i, axis in enumerate((1, 0, 2, 2)))
     f, h, g = f.swapaxes(1, 2), h.swapaxes(2, 3), g.swapaxes(2, 3)
     if not problem.vector:
-        f = f[..., 0]
+        f, start = f[..., 0], start[..., 0]
     if problem.lr.ndim == 0:
         f, h, g = f[:, 0], h[:, :, 0], g[:, :, 0]
-    return FiniteRun(f, h, g)
+    return FiniteRun(f, start, h, g)
 
 
-def descend(weights: Products, problem: Problem) -> tuple[Array, Array, Array]:
-    """Gradient descent: f (T + 1, draws, rates, P), H and G (T + 1, L + 1, draws, rates)."""
+def descend(weights: Products, problem: Problem) -> Descent:
+    """Gradient descent: f (T + 1, draws, rates, P), f at the start (draws, P), H and G (T + 1, L + 1, draws, rates)."""
     q = problem
     h0, w0 = weights.read_in(root_of(q.gram)), weights.readout()
     draws, points, size = h0.shape[0], len(q.y), h0.shape[-1]
-    rates = np.atleast_1d(q.lr)
-    shape = (draws, rates.size, points)
+    rates = np.atleast_1d(q.lr)  # (rates,), or (draws, rates) where each network has its own
+    shape = (draws, rates.shape[-1], points)
     f = np.full((q.steps + 1, *shape), np.inf)
-    kernels = np.full((2, q.steps + 1, q.depth + 1, draws, rates.size), np.inf)
+    kernels = np.full((2, q.steps + 1, q.depth + 1, *shape[:2]), np.inf)
     past_a, past_g = np.zeros((2, q.depth + 1, *shape[:2], q.steps * points, size))
     c = np.zeros((*shape[:2], 1, q.steps * points))  # lr gamma_0 (y - f_s) / P for every earlier step and input
-    start = np.zeros(shape)
+    start = untrained = np.zeros(shape)
     alive = np.ones(shape[:2], dtype=bool)
     with np.errstate(all="ignore"):
         for t in range(q.steps + 1):
@@ -137,8 +142,9 @@ def descend(weights: Products, problem: Problem) -> tuple[Array, Array, Array]:
                     h += q.beta**2 * moved(a, past_a[block], past_g[block + 1])
             w = w0 + ct @ past_a[-1][..., known, :]
             output = weights.mean * (w * a).sum(axis=-1) / q.gamma0
-            if t == 0 and q.centred:
-                start = output
+            if t == 0:
+                untrained = output
+                start = output if q.centred else start
             alive &= np.isfinite(output).all(axis=-1) & np.isfinite(h.sum(axis=(-1, -2)))
             f[t] = np.where(alive[..., None], output - start, np.inf)
             g = slope * w
@@ -158,13 +164,13 @@ def descend(weights: Products, problem: Problem) -> tuple[Array, Array, Array]:
             for block, g in enumerate(reversed(backward)):
                 past_g[block][..., now, :] = g
                 past_a[block][..., now, :] = keep[block][0]
-            step = rates[:, None] * q.gamma0 / points * (q.y - f[t])
+            step = rates[..., None] * q.gamma0 / points * (q.y - f[t])
             c[..., 0, now] = np.where(alive[..., None], step, 0.0)
             # A dead run stops being computed with: its infinities become zeros in everything that comes.
             for past in (past_a, past_g):
                 past[:, ~alive] = 0.0
     h, g = (np.where(np.isfinite(f).all(axis=-1)[:, None] & np.isfinite(k), k, np.inf) for k in kernels)
-    return f, h, g
+    return f, untrained[:, 0], h, g
 
 
 def root_of(gram: Array) -> Array:
@@ -186,8 +192,8 @@ def check_problem(
 ) -> Problem:
     """The arguments of a training run, refused or as a ``Problem``."""
     rates, y = _check.finite("lr", lr, minimum=0.0), _check.finite("target", target)
-    if rates.ndim > 1 or rates.size == 0:
-        raise _check.refuse("lr", lr, "a number or a list of rates")
+    if rates.ndim > 2 or rates.size == 0:
+        raise _check.refuse("lr", lr, "a number, a list of rates, or one list for every network")
     if y.ndim > 1 or y.size == 0:
         raise _check.refuse("target", target, "a number or a list of numbers")
     if gram is None and y.ndim:

@@ -1,12 +1,14 @@
 r"""Finite networks against their limit: the distances and the best rates that the chapter's theory sections show.
 
-``width_gaps``: mean output of trained networks against the limit of the same depth. ``depth_gaps``: the limit at
-depth L against infinite depth. ``fitting_lr``: the best rate of a task so small that it can be fitted exactly, for
-the limit (``predicted_lrs``) and for trained networks (``trained_lrs``).
+``width_gaps``: linear networks, mean output and kernels against the limit of the same depth. ``depth_gaps``: the limit
+at depth L against infinite depth. ``wide_gaps`` and ``doubling_gaps``: the same two questions for ReLU and tanh, where
+the limit has to be sampled. (Best rates are compared in ``fitting``.)
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,47 +16,76 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer import _check
-from lrtransfer.fits import PowerLaw, power_law
+from lrtransfer.fits import PowerLaw, mean_and_error, power_law
+from lrtransfer.residual.controls import FEWEST, controlled_mean, initial_controls
 from lrtransfer.residual.finite import train_ensemble
-from lrtransfer.residual.linear_limit import best_theory_lr, linear_kernels, linear_limit
+from lrtransfer.residual.linear_limit import linear_kernels
+from lrtransfer.residual.nonlinear_limit import NonlinearLimit, nonlinear_limit
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class WidthGaps:
-    """Result of ``width_gaps``; the arrays have shape (widths,).
+class Gap:
+    """Distances from a limit, size by size: ``values`` and standard ``errors`` (sizes,), and the fitted power."""
 
-    ``gaps``: largest distance over steps of the mean output from the limit; ``errors``: its standard error over
-    draws, at that step; ``rate``: the fitted power of the width; ``mean``: mean output of the widest networks,
-    shape (steps + 1,).
+    values: Array
+    errors: Array
+    rate: PowerLaw
+
+
+def _gap(sizes: ArrayLike, differences: ArrayLike, errors: ArrayLike) -> Gap:
+    values = np.abs(differences)
+    return Gap(values, np.asarray(errors), power_law(sizes, values, errors))
+
+
+@dataclass(frozen=True)
+class WidthGaps:
+    """Result of ``width_gaps``: distances from the limit against ``widths``, with ``draws`` networks at each.
+
+    ``output``, ``kernel``: of the mean over draws. ``one_output``, ``one_kernel``: of a single network, root mean
+    square over draws. ``mean``: mean output of the widest networks, shape (steps + 1,).
     """
 
     widths: NDArray[np.int64]
     draws: NDArray[np.int64]
-    gaps: Array
-    errors: Array
-    rate: PowerLaw
+    output: Gap
+    kernel: Gap
+    one_output: Gap
+    one_kernel: Gap
     mean: Array
 
 
 def width_gaps(lr: float, gamma0: float, depth: int, steps: int, draws: Mapping[int, int]) -> WidthGaps:
-    """Distance of the linear network's mean output from ``linear_limit`` of the same depth, width by width.
+    """Distance of linear networks from ``linear_limit`` of the same depth, width by width.
 
-    ``draws``: for every width N (three or more) the number of networks. Other arguments as in ``linear_limit``.
-    Networks are centred (f_0 = 0, as in the limit); every width has random numbers of its own. Raises ValueError.
+    Two numbers of a run are compared, both averaged over steps 1 .. T, so that no step is picked by its noise: the
+    output f_t, and the kernels (H_tt + G_tt) / 2 at the end that training moves most, H at the top and G at the
+    bottom (which have one law, as the transposed network has the same). Means and their errors by
+    ``controlled_mean``.
+
+    ``draws``: for every width N (three or more) the number of networks, six or more. Other arguments as in
+    ``linear_limit``. Networks are centred (f_0 = 0, as in the limit); every width has random numbers of its own.
+    Raises ValueError naming the argument.
     """
-    limit = linear_limit(lr, gamma0, depth, steps)
-    gaps, errors, mean = [], [], limit
-    for width, count in draws.items():
-        f = train_ensemble(lr, gamma0, width, depth, steps, draws=count, seed=width).f  # (steps + 1, draws)
-        mean = f.mean(axis=-1)
-        worst = int(np.abs(mean - limit).argmax())
-        gaps.append(abs(mean[worst] - limit[worst]))
-        errors.append(f[worst].std(ddof=1) / np.sqrt(count))
-    widths = np.array(list(draws))
-    rate = power_law(widths, gaps, errors)
-    return WidthGaps(widths, np.array(list(draws.values())), np.array(gaps), np.array(errors), rate, mean)
+    steps = _check.count("steps", steps, minimum=1)
+    limit = linear_kernels(lr, gamma0, depth, steps)
+    after = np.arange(1, steps + 1)
+    exact = np.array([limit.f[1:].mean(), (limit.H[after, after, -1] + limit.G[after, after, 0]).mean() / 2])
+    rows, mean = [], limit.f
+    for width, number in draws.items():
+        count = _check.count("draws", number, minimum=FEWEST)
+        run = train_ensemble(lr, gamma0, width, depth, steps, draws=count, seed=width)
+        found = np.array([run.f[1:].mean(axis=0), (run.H[1:, -1] + run.G[1:, 0]).mean(axis=0) / 2])  # (2, draws)
+        controls = initial_controls(run)
+        for values, target in zip(found, exact, strict=True):
+            middle, error = controlled_mean(values, controls)
+            square, square_error = mean_and_error((values - target) ** 2)
+            rows.append([middle - target, error, math.sqrt(square), square_error / (2 * math.sqrt(square))])
+        mean = mean_and_error(run.f)[0]
+    widths, table = np.array(list(draws)), np.array(rows).reshape(len(draws), 2, 2, 2)
+    output, kernel, one_output, one_kernel = (_gap(widths, *table[:, i, kind].T) for kind in (0, 1) for i in (0, 1))
+    return WidthGaps(widths, np.array(list(draws.values())), output, kernel, one_output, one_kernel, mean)
 
 
 def depth_gaps(lr: float, gamma0: float, depths: Sequence[int], steps: int) -> dict[str, Array]:
@@ -71,75 +102,75 @@ def depth_gaps(lr: float, gamma0: float, depths: Sequence[int], steps: int) -> d
     return dict(zip(("output", "H at the top", "G at the bottom"), np.array(rows).T, strict=True))
 
 
-def fitting_lr(lrs: ArrayLike, outputs: ArrayLike, target: float = 1.0) -> Array:
-    """The lowest rate at which the loss (f - target)^2 / 2 stops falling as the rate grows.
-
-    As a rule the output reaches the target there, and the loss is zero: the rate is then interpolated linearly in its
-    logarithm. Beyond it the output swings about the target as the rate grows, and the loss has further zeros.
-    Where the output turns back before it gets there, the rate of the turn on the grid is given.
-
-    ``lrs`` (rates,) increasing; ``outputs`` (rates, ...) at the last step; ``target`` not 0. Returns shape (...),
-    ``inf`` where the loss falls, or rises, all along the grid. Raises ValueError naming the argument.
-    """
-    x = np.log(_check.positive("lrs", lrs))
-    rest = 1 - np.asarray(outputs, dtype=float) / target  # positive below the target
-    if x.ndim != 1 or x.size < 3 or not (np.diff(x) > 0).all():
-        raise _check.refuse("lrs", lrs, "a list of three or more increasing rates")
-    if rest.shape[:1] != x.shape:
-        raise _check.refuse("outputs", outputs, f"of shape ({x.size}, ...), one entry a rate")
-    loss = np.where(np.isfinite(rest), np.abs(rest), np.inf)
-    crossed = (rest[1:] <= 0) & (rest[:-1] > 0)
-    turned = np.zeros_like(crossed)
-    turned[1:] = (loss[2:] > loss[1:-1]) & (loss[1:-1] <= loss[:-2]) & (rest[1:-1] > 0)  # at the point on its left
-    found = crossed | turned
-    first = found.argmax(axis=0)[None]  # 0 where there is none
-    low, high = (np.take_along_axis(rest[k:], first, axis=0)[0] for k in (0, 1))
-    inside = np.take_along_axis(crossed, first, axis=0)[0] & np.isfinite(high)
-    share = np.where(inside, low / np.where(inside, low - high, 1.0), 0.0)
-    at = np.exp(x[first[0]] + share * (x[first[0] + 1] - x[first[0]]))
-    return np.where(found.any(axis=0) & (rest[0] > 0), at, np.inf)
-
-
 @dataclass(frozen=True)
-class FittingRates:
-    """log2 of the best rate: theory at ``theory_depths``; trained networks at ``depths``, mean and standard error."""
-
-    theory_depths: NDArray[np.int64]
-    theory: Array
-    depths: NDArray[np.int64]
-    trained: Array
-    error: Array
-
-    @property
-    def theory_move(self) -> float:
-        """Change of the predicted log2 rate between the first and the last trained depth."""
-        ends = np.searchsorted(self.theory_depths, self.depths[[0, -1]])
-        return float(np.diff(self.theory[ends])[0])
-
-    @property
-    def trained_move(self) -> tuple[float, float]:
-        """Change of the trained log2 rate over the same depths, and its standard error."""
-        return float(self.trained[-1] - self.trained[0]), float(np.hypot(self.error[0], self.error[-1]))
-
-
-def fitting_rates(
-    theory_depths: Sequence[int], depths: Sequence[int], branch: float, steps: int, *, width: int, draws: int
-) -> FittingRates:
-    """The best rate by theory alone and of trained networks, against depth, for one branch exponent.
-
-    The task: one input, target 1, gamma_0 = 1, ``steps`` noise-free updates of a linear network; the best rate is
-    ``fitting_lr``. ``width`` N, ``draws`` networks a depth; every network is swept over six octaves about the
-    prediction in sixteenths of an octave. ``depths`` must be among ``theory_depths``. Raises ValueError.
+class WideGaps:
+    """Result of ``wide_gaps``: mean outputs ``f`` and ``f_error`` of every width, shape (widths, steps + 1), the very
+    ``wide`` networks, and the distance of the ``output``, averaged over steps.
     """
-    if not set(depths) <= set(theory_depths):
-        raise _check.refuse("depths", depths, f"taken from theory_depths, {list(theory_depths)}")
-    theory = best_theory_lr(theory_depths, branch, steps)
-    mean, error = [], []
+
+    widths: NDArray[np.int64]
+    f: Array
+    f_error: Array
+    wide: NonlinearLimit
+    output: Gap
+
+
+def wide_gaps(
+    lr: float,
+    gamma0: float,
+    depth: int,
+    steps: int,
+    draws: Mapping[int, int],
+    *,
+    activation: str,
+    neurons: int,
+    wide_draws: int,
+) -> WideGaps:
+    """Distance of the mean output of stored networks from very wide ones of the same depth, width by width.
+
+    The output is averaged over steps 1 .. T. The error is that of the stored mean and that of the reference, in
+    quadrature; the latter is bounded by the average of its errors over steps, which move together.
+
+    ``draws``: for every width N (three or more) the number of networks. ``neurons``, ``wide_draws``: of
+    ``nonlinear_limit``. Other arguments as there. Raises ValueError naming the argument.
+    """
+    steps = _check.count("steps", steps, minimum=1)
+    wide = nonlinear_limit(lr, gamma0, depth, steps, activation=activation, neurons=neurons, draws=wide_draws)
+    means, errors, differences, spreads = [], [], [], []
+    for width, number in draws.items():
+        count = _check.count("draws", number, minimum=2)
+        f = train_ensemble(lr, gamma0, width, depth, steps, draws=count, seed=width, activation=activation).f
+        middle, error = mean_and_error(f)
+        whole, whole_error = mean_and_error(f[1:].mean(axis=0))
+        means.append(middle)
+        errors.append(error)
+        differences.append(float(whole - wide.f[1:].mean()))
+        spreads.append(math.hypot(float(whole_error), float(wide.f_error[1:].mean())))
+    widths = np.array(list(draws))
+    return WideGaps(widths, np.array(means), np.array(errors), wide, _gap(widths, differences, spreads))
+
+
+def doubling_gaps(
+    lr: float, gamma0: float, width: int, depths: Sequence[int], steps: int, *, draws: int, activation: str
+) -> dict[str, Gap]:
+    """Distance between the mean at depth L and at 2 L, against L, for networks of one width with coupled weights.
+
+    A distance that falls like 1/L leaves differences that can be summed: the means have a limit in depth. The weights
+    of all depths are sums of those of the last (``finest`` in ``train_ensemble``), so the differences have errors
+    several times smaller than the means.
+
+    ``depths``: each twice the one before, four or more; the result has an entry for all but the last. Other arguments
+    as in ``train_ensemble``. Keys "output" for f_t and "kernel" for <phi(h) phi(h)> in the last layer, both averaged
+    over steps 1 .. T. Raises ValueError naming the argument.
+    """
+    steps, count = _check.count("steps", steps, minimum=1), _check.count("draws", draws, minimum=2)
+    if len(depths) < 4 or any(deep != 2 * shallow for shallow, deep in itertools.pairwise(depths)):
+        raise _check.refuse("depths", depths, "four depths or more, each twice the one before")
+    rows = []
     for depth in depths:
-        guess = theory[list(theory_depths).index(depth)]
-        lrs = guess * 2.0 ** np.arange(-3, 3 + 1 / 32, 1 / 16)
-        f = train_ensemble(lrs, 1.0, width, depth, steps, draws=draws, seed=1, branch=branch).f[-1]  # (rates, draws)
-        found = np.log2(fitting_lr(lrs, f))
-        mean.append(found.mean())
-        error.append(found.std(ddof=1) / np.sqrt(draws) if np.isfinite(found).all() else np.inf)
-    return FittingRates(np.array(theory_depths), np.log2(theory), np.array(depths), np.array(mean), np.array(error))
+        run = train_ensemble(
+            lr, gamma0, width, depth, steps, draws=count, activation=activation, finest=depths[-1]
+        )  # fmt: skip
+        rows.append([run.f[1:].mean(axis=0), run.H[1:, -1].mean(axis=0)])
+    middle, error = mean_and_error(np.diff(rows, axis=0))  # (depths - 1, 2)
+    return {name: _gap(depths[:-1], middle[:, i], error[:, i]) for i, name in enumerate(("output", "kernel"))}

@@ -8,7 +8,6 @@ where the best rate is, nor that the loss falls.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer._check import choice, count, one, positive, refuse
 from lrtransfer.fits import power_by_seed
-from lrtransfer.residual.settings import NetworkSettings, check_settings, schedule_factors
+from lrtransfer.residual.settings import NetworkSettings, check_settings
+from lrtransfer.residual.stepping import optimiser_of, root_mean_square
 from lrtransfer.residual.training import _checked_data, _checked_rates, _checked_seeds, _torch
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class CoordinateCheck:
     ``own`` (sizes, layers, seeds): the same with the input that the layer had before the training, so that only
     its own weights count; zero for a layer without weights.
     ``exponents``, ``errors`` (layers,): the slope of log change against log size, fitted to every seed by least
-    squares, mean over seeds and its standard error (zero for one seed); inf where a run overflowed or a change is
+    squares, mean over seeds and its standard error (inf for one seed); both inf where a run overflowed or a change is
     zero. ``own_exponents``, ``own_errors``: the same for ``own``.
     """
 
@@ -83,7 +83,7 @@ def coordinate_check(
     _torch()
     import torch
 
-    from lrtransfer.residual.modules import build, initialise, parameter_groups
+    from lrtransfer.residual.modules import build, initialise
 
     updates = count("steps", steps, minimum=1)
     # A warm-up longer than these few updates is cut short, as the first updates of a training are.
@@ -91,7 +91,6 @@ def coordinate_check(
     s = replace(settings, steps=length, batch=count("batch", batch, minimum=1), eval_points=1)
     data = _checked_data(s)
     x, y = torch.tensor(np.asarray(data.train_x[: s.batch])), torch.tensor(data.train_y[: s.batch])
-    factors = schedule_factors(s)
 
     def model(size: int) -> nn.Module:
         return build(replace(s, **{name: size}), data.shape, data.classes)  # type: ignore[arg-type]
@@ -99,21 +98,12 @@ def coordinate_check(
     def start(network: nn.Module, seed: int) -> None:
         initialise(network, seed)
 
-    def optimiser(network: nn.Module) -> Optimizer:
-        groups = parameter_groups(network, s, rate)
-        if s.optimiser == "adam":
-            made: Optimizer = torch.optim.AdamW(groups)
-        else:
-            made = torch.optim.SGD(groups, lr=rate, momentum=s.momentum)
-        made.register_step_pre_hook(_scheduled([group["lr"] for group in groups], factors))
-        return made
-
     return coordinate_check_model(
         model,
         sizes,
         (x, y),
         lambda network, batch: torch.nn.functional.cross_entropy(network(batch[0]), batch[1]),
-        optimiser,
+        lambda network: optimiser_of(network, s, rate),
         steps=updates,
         seeds=seeds,
         watch=_places,
@@ -229,13 +219,8 @@ def _changes(
     for name, (inputs, output) in before.items():
         with torch.no_grad():
             own = modules[name](*inputs)
-        changes[name] = _rms(after[name][1] - output), _rms(own - output)
+        changes[name] = root_mean_square(after[name][1] - output), root_mean_square(own - output)
     return changes
-
-
-def _rms(difference: Tensor) -> float:
-    value = float(difference.double().square().mean().sqrt())
-    return value if math.isfinite(value) else math.inf
 
 
 def _outputs(
@@ -281,15 +266,3 @@ def _places(network: Any) -> dict[str, nn.Module]:
     inner = [m for m in blocks[-1].modules() if isinstance(m, Scaled) and m.role == "inner"]
     places = {"read-in": network.read_in, "stream 1/2": blocks[(len(blocks) - 1) // 2], "stream": blocks[-1]}
     return places | ({"inner": inner[0]} if inner else {}) | {"f": network.head}
-
-
-def _scheduled(rates: list[float], factors: Array) -> Callable[..., None]:
-    """Before every step of an optimiser: its groups' rates times the schedule's next factor."""
-    steps = iter(factors)
-
-    def set_rates(optimiser: Any, _args: Any, _kwargs: Any) -> None:
-        factor = float(next(steps))
-        for group, rate in zip(optimiser.param_groups, rates, strict=True):
-            group["lr"] = rate * factor
-
-    return set_rates

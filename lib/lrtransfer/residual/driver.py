@@ -1,12 +1,11 @@
-"""The loop behind ``runner.run``: claim a group of runs, hand it out, store what comes back."""
+"""The loop behind every sweep: claim a group of runs, hand it out, keep what comes back."""
 
 from __future__ import annotations
 
-import os
 import socket
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer.residual.keys import kind_of
-from lrtransfer.residual.leases import Flight, Lease
-from lrtransfer.residual.pools import Here, finished, lost_its_worker, renewed
+from lrtransfer.residual.leases import Flight, Lease, Unshared
+from lrtransfer.residual.pools import Here, ends_with_us, finished, lost_its_worker, renewed, stop
 from lrtransfer.residual.progress import Progress
-from lrtransfer.residual.rows import run_row, versions
-from lrtransfer.residual.store import Store
+from lrtransfer.residual.rows import versions
 
 _POLL = 0.5  # seconds between two looks at what other processes are doing
-_BREAKS = 3  # workers that may die in a row, with nothing finished in between, before the sweep gives up
+_LOSSES = 3  # times that workers may die in a row, with nothing finished in between, before the sweep gives up
 
 
 class RunError(RuntimeError):
@@ -46,7 +44,7 @@ def train_flight(
     device: str,
     precision: str,
     compiled: bool,
-    checkpoint: str,
+    checkpoint: str | None,
     progress: Callable[[int], None] | None = None,
 ) -> Trained:
     """Train runs together, on whatever machine this is called on; resumes from ``checkpoint`` if it is there.
@@ -54,6 +52,7 @@ def train_flight(
     Run i has rate ``lrs[i]`` and seed ``seeds[i]``; ``compiled``: with torch.compile. A machine that does not have the
     checkpoint's folder trains without one.
     """
+    from lrtransfer.residual.runs import CheckpointError
     from lrtransfer.residual.training import resolve_device, train_runs
 
     def train(file: Path | None) -> NDArray[np.float64]:
@@ -69,15 +68,16 @@ def train_flight(
         )
 
     start = time.perf_counter()
+    file = None if checkpoint is None else Path(checkpoint)
     # A run that would be saved at its end only is stored at its end.
-    saves = 0 < settings.checkpoint_every < settings.steps and os.path.isdir(os.path.dirname(checkpoint))
-    file = Path(checkpoint) if saves else None
+    if file is not None and not (0 < settings.checkpoint_every < settings.steps and file.parent.is_dir()):
+        file = None
     try:
         curves = train(file)
-    except ValueError as error:
-        if file is None or not file.exists() or not str(error).startswith("checkpoint"):
+    except CheckpointError:  # damaged, or of the same runs at another ``checkpoint_every``: start anew
+        if file is None:
             raise
-        file.unlink()  # damaged, or of the same runs at another ``checkpoint_every``: start anew
+        file.unlink(missing_ok=True)
         curves = train(file)
     where = resolve_device(device)
     name = where.type
@@ -101,6 +101,10 @@ class Group:
         """The runs' keys."""
         return [key for key, _, _ in self.runs]
 
+    def part(self, keys: Collection[str]) -> Group:
+        """Those of the runs that have these keys."""
+        return Group(self.settings, tuple(run for run in self.runs if run[0] in keys))
+
     @property
     def work(self) -> float:
         """Proportional to the multiplications of one run: what the remaining time is estimated from."""
@@ -109,45 +113,48 @@ class Group:
 
     def __str__(self) -> str:
         s, rates = self.settings, sorted(lr for _, lr, _ in self.runs)
-        return f"{kind_of(s)} of depth {s.depth} and width {s.width} at rates {rates[0]:.4g} to {rates[-1]:.4g}"
+        at = f"rate {rates[0]:.4g}" if rates[0] == rates[-1] else f"rates {rates[0]:.4g} to {rates[-1]:.4g}"
+        return f"{kind_of(s)} of depth {s.depth} and width {s.width} at {at}"
 
 
 class Driver:
-    """One process's part in a sweep: ``drive`` returns when every run is stored, by this process or another.
+    """One process's part in a sweep: ``drive`` returns when every run is kept, by this process or another.
 
-    ``groups``: what the store lacks. ``room``: how many groups to hand out at a time. ``report``: told of
-    ``missing`` runs as they are stored.
+    ``groups``: what is missing, each run once. ``claims``: who does which run. ``keep``: is given every group that
+    this process trained. ``room``: how many groups to hand out at a time. ``report``: told of runs as they are kept.
     """
 
     def __init__(
         self,
-        store: Store,
         groups: Sequence[Group],
-        missing: set[str],
+        claims: Lease | Unshared,
+        keep: Callable[[Group, Trained], None],
         executor: Any,
         report: Progress,
         *,
         device: str,
-        precision: str,
-        compiled: bool,
+        precision: str = "float32",
+        compiled: bool = False,
         room: int,
-        lease: float,
     ) -> None:
-        self.store, self.executor, self.report = store, executor, report
+        self.claims, self.keep, self.executor, self.report = claims, keep, executor, report
         self.device, self.precision, self.compiled, self.room = device, precision, compiled, room
-        self.lease = Lease(store, lease=lease)
-        self._todo, self._missing, self._total = deque(groups), set(missing), len(missing)
-        self._running: dict[Any, tuple[Group, Flight, int]] = {}
-        self._pool, self._own, self._breaks = 0, False, 0  # which pool, whether it was made here
+        # A run is in one group of these two at most: to be claimed, or claimed and handed out.
+        self._todo = deque(groups)
+        self._running: dict[Any, tuple[Group, Flight, int]] = {}  # with the losses before it was handed out
+        self._missing = {key for group in groups for key in group.keys}
+        self._total = len(self._missing)
+        self._own = False  # whether the executor was made here
+        self._losses, self._in_a_row = 0, 0  # of workers: all, and those with nothing finished in between
         self._ahead = 0.0  # work reported of a run in flight
-        self._failed: tuple[Group, Exception] | None = None
+        self._failed: tuple[str, Exception] | None = None
 
     def drive(self) -> None:
-        """Do it; ``RunError`` where a run failed, after what was in flight is stored."""
+        """Do it; ``RunError`` where a run failed, after what was in flight is kept."""
         told = False
-        with self.lease:
+        with self.claims:
             try:
-                while self._todo or self._running:
+                while self._running or (self._todo and self._failed is None):
                     busy = self._hand_out()
                     if self._running:
                         self._take_in()
@@ -157,97 +164,88 @@ class Driver:
                         told = True
                         time.sleep(_POLL)
             finally:
-                for future in self._running:
-                    future.cancel()
+                left = stop(self.executor, list(self._running))
+                flights = [self._running[future][1] for future in left]
+                self.claims.leave(flights, left if ends_with_us(self.executor) else None)
                 if self._own:
                     self.executor.shutdown(wait=False, cancel_futures=True)
         if self._failed is not None:
-            group, error = self._failed
-            raise RunError(f"{group} failed with {type(error).__name__}: {error} {self._stored()}") from error
+            sentence, error = self._failed
+            raise RunError(f"{sentence} {self._kept()}".rstrip()) from error
 
     def _hand_out(self) -> int:
         """Claim and submit groups while there is room; returns how many runs other processes have."""
-        busy = 0
-        for _ in range(len(self._todo)):
-            if len(self._running) >= self.room:
-                break
+        waiting = []
+        while self._todo and self._failed is None and len(self._running) < self.room:
             group = self._todo.popleft()
-            flight, others = self.lease.claim(group.keys, self.device)
+            flight, others = self.claims.claim(group.keys, self.device)
             mine = flight.keys if flight is not None else ()
             self._tick(group, [key for key in group.keys if key not in others and key not in mine])
             if others:
-                self._todo.append(group)
-                busy += len(others)
+                waiting.append(group.part(others))
             if flight is not None:
-                self._submit(group, flight)
-        return busy
+                self._submit(group.part(mine), flight)
+        self._todo.extend(waiting)
+        return sum(len(group.runs) for group in waiting)
 
     def _submit(self, group: Group, flight: Flight) -> None:
-        runs = [(lr, seed) for key, lr, seed in group.runs if key in flight.keys]
-        lrs, seeds = [lr for lr, _ in runs], [seed for _, seed in runs]
-        how = self.device, self.precision, self.compiled
-        arguments = (group.settings, lrs, seeds, *how, str(flight.checkpoint))
-        watch = (self._watch(group, len(runs)),) if isinstance(self.executor, Here) else ()
+        lrs, seeds = [lr for _, lr, _ in group.runs], [seed for _, _, seed in group.runs]
+        checkpoint = None if flight.checkpoint is None else str(flight.checkpoint)
+        arguments = (group.settings, lrs, seeds, self.device, self.precision, self.compiled, checkpoint)
+        watch = (self._watch(group),) if isinstance(self.executor, Here) else ()
         try:
             future = self.executor.submit(train_flight, *arguments, *watch)
         except Exception as error:
-            if not lost_its_worker(error):
-                raise
-            self._again(group, self._pool, error)
+            self._missed(group, self._losses, error)
         else:
-            self._running[future] = group, flight, self._pool
+            self._running[future] = group, flight, self._losses
 
     def _take_in(self) -> None:
-        """Store what is done; put back what lost its worker; remember what failed by itself."""
+        """Keep what is done, and see to what is not."""
         for future in finished(list(self._running), _POLL):
-            group, flight, pool = self._running.pop(future)
+            group, flight, losses = self._running.pop(future)
             try:
                 trained = future.result()
             except Exception as error:
-                if lost_its_worker(error):
-                    self._again(group, pool, error)
-                else:
-                    self._failed = self._failed or (group, error)
-                    self._todo.clear()  # hand out nothing more
-                    self.lease.release(flight)
+                self._missed(group, losses, error)
                 continue
-            self._keep(group, flight, trained)
+            self.keep(group, trained)
+            if flight.checkpoint is not None:
+                flight.checkpoint.unlink(missing_ok=True)
+            self._in_a_row = 0
+            self._tick(group, group.keys)
+        self.claims.check()
 
-    def _keep(self, group: Group, flight: Flight, trained: Trained) -> None:
-        runs = [run for run in group.runs if run[0] in flight.keys]
-        share = trained.seconds / len(runs)
-        curves = np.asarray(trained.curves).T  # (R, evaluations)
-        self.store.put_many(
-            run_row(group.settings, lr, seed, curve, share, trained.device, self.precision, trained.versions)
-            for (_, lr, seed), curve in zip(runs, curves, strict=True)
-        )
-        flight.checkpoint.unlink(missing_ok=True)
-        self._breaks = 0
-        self._tick(group, flight.keys)
+    def _missed(self, group: Group, losses: int, error: Exception) -> None:
+        """Queue a group that lost its worker, and replace the pool that died with it; else hand out nothing more.
 
-    def _again(self, group: Group, pool: int, error: Exception) -> None:
-        """Queue a group whose worker died, and replace the pool that died with it."""
-        if self._failed is not None:  # nothing more is handed out
+        ``losses``: before the group was handed out. What was handed out before the last one was lost with it, and is
+        not counted again.
+        """
+        if self._failed is not None:  # the first failure is the one to tell
+            return
+        if not lost_its_worker(error):
+            self._failed = f"{group} failed with {type(error).__name__}: {error}", error
             return
         self._todo.appendleft(group)
-        if pool != self._pool:  # another group of the same pool was here first
+        if losses < self._losses:
             return
-        self._breaks += 1
+        self._losses += 1
+        self._in_a_row += 1
         new = renewed(self.executor)
-        if new is None or self._breaks > _BREAKS:
-            raise RunError(
-                f"workers died {self._breaks} times in a row, last with {group} ({error}); is there enough memory? "
-                + self._stored()
-            ) from error
+        if new is None or self._in_a_row > _LOSSES:
+            many = f"workers died {self._in_a_row} times in a row, last with {group} ({error})"
+            self._failed = f"{many}; is there enough memory?", error
+            return
         self.report.note(f"a worker died with {group}; it is done again")
         if new is not self.executor:
             if self._own:
                 self.executor.shutdown(wait=False)
-            self.executor, self._own, self._pool = new, True, self._pool + 1
+            self.executor, self._own = new, True
 
-    def _watch(self, group: Group, runs: int) -> Callable[[int], None]:
+    def _watch(self, group: Group) -> Callable[[int], None]:
         """A callback for ``train_runs``: moves the bar with the updates done."""
-        each, self._ahead = group.work * runs / max(group.settings.steps, 1), 0.0
+        each, self._ahead = group.work * len(group.runs) / max(group.settings.steps, 1), 0.0
 
         def updates(done: int) -> None:
             self.report.update(each * done - self._ahead, 0)
@@ -256,13 +254,16 @@ class Driver:
         return updates
 
     def _tick(self, group: Group, keys: Sequence[str]) -> None:
-        """Report runs as stored."""
+        """Report runs as kept."""
         new = self._missing.intersection(keys)
         self._missing -= new
         if new:
             self.report.update(group.work * len(new) - self._ahead, len(new))
             self._ahead = 0.0
 
-    def _stored(self) -> str:
+    def _kept(self) -> str:
+        """What a store has of the runs that it lacked."""
+        if isinstance(self.claims, Unshared):
+            return ""
         done = self._total - len(self._missing)
         return f"({done} of {self._total} missing runs are stored now; the same call goes on from there.)"

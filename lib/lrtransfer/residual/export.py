@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import uuid
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -51,7 +52,7 @@ def _export(store: Store, path: Path, write: Any) -> int:
     if path.is_dir():
         raise IsADirectoryError(f"'{path}' is a folder; file must be a file's name")
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    beside = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
     try:
         with named_file(path):
             number = write(store, list(names), beside)

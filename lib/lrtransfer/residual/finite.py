@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,16 +25,22 @@ from lrtransfer.residual.lazy import LAYERS, check_layers
 
 Array = NDArray[np.float64]
 
-_CACHE = 2**21  # bytes of weights trained together
+_CACHE = 2**23  # bytes of weights trained together
 
 
 class Dense:
-    """Initial weights as matrices, drawn from one generator a network."""
+    """Initial weights as matrices, drawn from one generator a network.
 
-    def __init__(self, rngs: Sequence[np.random.Generator], width: int, depth: int) -> None:
+    Drawn at depth ``finest``, a multiple of ``depth``, and summed over neighbouring blocks: W = sum of k unit Gaussian
+    matrices / sqrt(k) is one again, and so networks of several depths follow one path of random numbers.
+    """
+
+    def __init__(self, rngs: Sequence[np.random.Generator], width: int, depth: int, finest: int | None = None) -> None:
         self.mean = 1 / width
         self._rngs, self._width = rngs, width
-        self._w = np.stack([rng.standard_normal((depth, width, width)) for rng in rngs]) / math.sqrt(width)
+        fine, k = finest or depth, (finest or depth) // depth
+        w = np.stack([rng.standard_normal((fine, width, width)) for rng in rngs])
+        self._w = w.reshape(len(rngs), depth, k, width, width).sum(axis=2) / math.sqrt(k * width)
 
     def read_in(self, root: Array) -> Array:
         """h^0 for inputs with the Gram matrix root root', (draws, 1, P, N)."""
@@ -74,10 +81,12 @@ def train_ensemble(
     branch: float = 0.5,
     activation: str = "linear",
     centred: bool = True,
+    finest: int | None = None,
 ) -> FiniteRun:
     """Train ``draws`` networks of finite width at every rate, on one input or a few.
 
-    lr               base rates, a number or (rates,), not negative; the network's is lr gamma_0^2 N
+    lr               base rates, a number, (rates,) or (draws, rates), a list for every network; not negative; the
+                     network's is lr gamma_0^2 N
     gamma0, width, depth, steps    gamma_0 > 0, N, L, T
     draws, seed      number of networks; equal seeds give equal initial weights at every lr, gamma_0, branch and
                      activation, and more draws keep the earlier ones
@@ -87,19 +96,30 @@ def train_ensemble(
     activation       "linear", "relu" or "tanh"
     centred          True: the model is f - f at initialisation, in the loss as in the result, as the limits have
                      f_0 = 0. False: plain f; then f_0 is of order 1 / (gamma_0 sqrt(N))
+    finest           a multiple of ``depth``: equal ``finest`` and seeds give networks of different depths coupled
+                     weights, each block's the sum of those of ``finest`` / ``depth`` thinner ones over the root of
+                     their number, as if one Brownian motion in layer time were sampled more or less finely. The
+                     law at each depth is the same as without; the difference between two depths varies less
 
     Returns ``FiniteRun``. Raises ValueError naming the argument.
     """
     problem = check_problem(lr, gamma0, depth, steps, target, gram, branch, activation, centred)
     n, count = _check.count("width", width, minimum=1), _check.count("draws", draws, minimum=1)
     seed = _check.count("seed", seed)
-    group = max(1, _CACHE // (8 * depth * n * n))
+    fine = problem.depth if finest is None else _check.count("finest", finest, minimum=1)
+    if fine % problem.depth:
+        raise _check.refuse("finest", finest, f"a multiple of the depth, {problem.depth}")
+    own = problem.lr.ndim == 2
+    if own and len(problem.lr) != count:
+        raise _check.refuse("lr", lr, f"a list for every one of the {count} networks")
+    group = max(1, _CACHE // (8 * fine * n * n))
     parts = []
     for first in range(0, count, group):
-        rngs = [stream(seed, draw) for draw in range(first, min(first + group, count))]
-        parts.append(descend(Dense(rngs, n, problem.depth), problem))
-    f, h, g = (np.concatenate([part[i] for part in parts], axis=axis) for i, axis in ((0, 1), (1, 2), (2, 2)))
-    return arrange(f, h, g, problem)
+        some = slice(first, min(first + group, count))
+        rngs = [stream(seed, draw) for draw in range(some.start, some.stop)]
+        part = replace(problem, lr=problem.lr[some]) if own else problem
+        parts.append(descend(Dense(rngs, n, problem.depth, fine), part))
+    return arrange(parts, problem)
 
 
 def empirical_ntk(

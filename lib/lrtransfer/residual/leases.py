@@ -4,6 +4,10 @@ A claim is a row: the run's key, the flight it trains in (a name shared by the r
 by their checkpoint), the process and the time of its last heartbeat. A claim is dead when its process is gone
 from this machine, or when no heartbeat came for ``LEASE`` seconds. Should a process that was only asleep wake
 up after that, both finish the run and the store keeps the first: the same numbers, some work done twice.
+
+A sweep that is interrupted gives its claims back, but for those of work that it cannot stop. These are kept alive
+while threads or processes of its own train on; what it handed to workers elsewhere, of which it hears nothing
+more, stays claimed for the length of a lease, whatever becomes of it.
 """
 
 from __future__ import annotations
@@ -15,15 +19,21 @@ import threading
 import time
 import uuid
 from collections.abc import Sequence
+from concurrent.futures import Future, wait
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from lrtransfer.residual.keys import group_name
 from lrtransfer.residual.store import Store, StoreError, is_busy
 
 LEASE = 60.0  # seconds
+
+_ALIVE = "UPDATE claims SET heartbeat = ? WHERE owner = ?"
+# Heartbeat 0, not deleted: the row is what says that the flight's checkpoint is still wanted.
+_GIVE_BACK = "UPDATE claims SET owner = '', heartbeat = 0 WHERE owner = ?"
 
 
 def _machine() -> str:
@@ -48,10 +58,30 @@ def _is_running(pid: int) -> bool:
 
 @dataclass(frozen=True)
 class Flight:
-    """Runs claimed to be trained together: their ``keys`` and the ``checkpoint`` file that they resume from."""
+    """Runs claimed to be trained together: their ``keys`` and the ``checkpoint`` file, if any, to resume from."""
 
     keys: tuple[str, ...]
-    checkpoint: Path
+    checkpoint: Path | None
+
+
+class Unshared:
+    """In place of a lease, where no other process can be at the same runs: all are free, and nothing is written."""
+
+    def __enter__(self) -> Unshared:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is held."""
+
+    def claim(self, keys: Sequence[str], device: str) -> tuple[Flight | None, set[str]]:
+        """All of the runs, without a checkpoint."""
+        return Flight(tuple(keys), None), set()
+
+    def check(self) -> None:
+        """Nothing can have gone wrong."""
+
+    def leave(self, flights: Sequence[Flight], work: Sequence[Future[Any]] | None) -> None:
+        """Nothing is held."""
 
 
 class Lease:
@@ -68,6 +98,8 @@ class Lease:
         self._stop = threading.Event()
         self._failure: sqlite3.Error | None = None  # why the heart stopped
         self._heart = threading.Thread(target=self._beat, name="lrtransfer-heartbeat", daemon=True)
+        self._left: list[str] = []  # keys of runs that train on
+        self._work: Sequence[Future[Any]] | None = None
 
     def __enter__(self) -> Lease:
         self._heart.start()
@@ -77,6 +109,8 @@ class Lease:
         self._stop.set()
         self._heart.join()
         try:
+            if self._left:
+                self._let_go()
             self.release()
             self.tidy()
         except (StoreError, OSError):
@@ -86,10 +120,10 @@ class Lease:
     def claim(self, keys: Sequence[str], device: str) -> tuple[Flight | None, set[str]]:
         """Claim those of the runs that nobody finished and no living process has.
 
-        Returns the flight, None if there is nothing to claim, and the keys that other processes are training.
+        Returns the flight, None if there is nothing to claim, and the keys that other processes are training. One's
+        own claim is no obstacle: a run whose worker died is claimed again.
         """
-        if self._failure is not None:
-            raise StoreError(f"store = '{self.store.path}' cannot be used: {self._failure}.") from self._failure
+        self.check()
         now, busy, free = time.time(), set(), []
         with self.store.transaction() as db:
             for key in keys:
@@ -106,15 +140,23 @@ class Lease:
             self.store.checkpoints.mkdir(exist_ok=True)  # here, for ``tidy`` of another process takes it away
         return (Flight(tuple(free), self.store.checkpoints / name) if free else None), busy
 
-    def release(self, flight: Flight | None = None) -> None:
-        """Give back the claims of a flight, or all; the checkpoints stay, for whoever goes on."""
+    def check(self) -> None:
+        """``StoreError`` where the heart has stopped, so that others will take the runs over."""
+        if self._failure is not None:
+            raise StoreError(f"store = '{self.store.path}' cannot be used: {self._failure}.") from self._failure
+
+    def leave(self, flights: Sequence[Flight], work: Sequence[Future[Any]] | None) -> None:
+        """Do not give these flights back at the end: their workers could not be stopped.
+
+        ``work``: futures of them all, of pools that this process has; the claims are held until all are done. None
+        where nobody can tell when the workers stop.
+        """
+        self._left, self._work = [key for flight in flights for key in flight.keys], work
+
+    def release(self) -> None:
+        """Give back all claims; the checkpoints stay, for whoever goes on."""
         with self.store.transaction() as db:
-            # Heartbeat 0, not deleted: the row is what says that the flight's checkpoint is still wanted.
-            mine = "UPDATE claims SET owner = '', heartbeat = 0 WHERE owner = ?"
-            if flight is None:
-                db.execute(mine, (self.owner,))
-            else:
-                db.executemany(f"{mine} AND key = ?", [(self.owner, key) for key in flight.keys])
+            db.execute(_GIVE_BACK, (self.owner,))
 
     def tidy(self) -> None:
         """Remove the checkpoints that no claim names any more, and their folder when it is empty."""
@@ -134,14 +176,34 @@ class Lease:
             return False  # one's own claim is no obstacle
         return machine != self._machine or _is_running(pid)
 
+    def _let_go(self) -> None:
+        """Pass the claims of what trains on to an owner of their own."""
+        owner = uuid.uuid4().hex
+        machine = "" if self._work is None else self._machine  # "": that this process is gone says nothing
+        with self.store.transaction() as db:
+            db.executemany(
+                "UPDATE claims SET owner = ?, host = ?, heartbeat = ? WHERE owner = ? AND key = ?",
+                [(owner, machine, time.time(), self.owner, key) for key in self._left],
+            )
+        if self._work is not None:
+            threading.Thread(target=self._outlast, args=(owner, self._work), daemon=True).start()
+
+    def _outlast(self, owner: str, work: Sequence[Future[Any]]) -> None:
+        while wait(work, timeout=self.lease / 4).not_done:
+            self._write(_ALIVE, time.time(), owner)
+        self._write(_GIVE_BACK, owner)
+
     def _beat(self) -> None:
-        # Opened at every beat, and never made: a file that was moved away is noticed, not replaced by an empty one.
+        while self._failure is None and not self._stop.wait(self.lease / 4):
+            self._write(_ALIVE, time.time(), self.owner)
+
+    def _write(self, statement: str, *values: object) -> None:
+        """Change claims from another thread than the store's."""
+        # Opened every time, and never made: a file that was moved away is noticed, not replaced by an empty one.
         uri = f"{self.store.path.as_uri()}?mode=rw"
-        while not self._stop.wait(self.lease / 4):
-            try:
-                with closing(sqlite3.connect(uri, timeout=self.lease / 4, isolation_level=None, uri=True)) as db:
-                    db.execute("UPDATE claims SET heartbeat = ? WHERE owner = ?", (time.time(), self.owner))
-            except sqlite3.Error as error:
-                if not is_busy(error):  # if it is, the next beat will do
-                    self._failure = error
-                    return
+        try:
+            with closing(sqlite3.connect(uri, timeout=self.lease / 4, isolation_level=None, uri=True)) as db:
+                db.execute(statement, values)
+        except sqlite3.Error as error:
+            if not is_busy(error):  # if it is, the next beat will do
+                self._failure = error

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer import _check
+from lrtransfer.fits import mean_and_error
 from lrtransfer.residual._descent import Problem, activate, arrange, check_problem, descend, stream
 from lrtransfer.width.gaussian import Euclidean, LazyGaussian, Rotated
 
@@ -80,16 +81,13 @@ def nonlinear_limit(
     endless = math.isinf(width)
     count = 1 if endless else _check.count("draws", draws, minimum=2)
     runs = [descend(_revealed(problem, width, stream(seed, draw)), problem) for draw in range(count)]
-    f, h, g = (np.concatenate([run[i] for run in runs], axis=1 if i == 0 else 2) for i in range(3))
-    every = arrange(f, h, g, problem)
+    every = arrange(runs, problem)
     out = []
     for values, axis in ((every.f, 1), (every.H, 2), (every.G, 2)):
-        sound = np.isfinite(values).all(axis=axis)
-        safe = np.where(np.expand_dims(sound, axis), values, 0.0)
-        with np.errstate(all="ignore"):
-            spread = safe.std(axis=axis, ddof=1) / math.sqrt(count) if count > 1 else np.zeros(sound.shape)
-            pair = safe.mean(axis=axis), spread
-        out += [np.where(sound & np.isfinite(x), x, np.inf) for x in pair]
+        with np.errstate(all="ignore"):  # sums of numbers near the largest there is
+            mean, error = mean_and_error(values, axis)
+        exact = endless & np.isfinite(mean)
+        out += [np.where(np.isnan(mean), np.inf, mean), np.where(exact, 0.0, np.where(np.isnan(error), np.inf, error))]
     return NonlinearLimit(*out)
 
 

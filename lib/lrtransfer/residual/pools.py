@@ -6,8 +6,8 @@ import concurrent.futures as cf
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from lrtransfer._check import refuse
@@ -92,6 +92,24 @@ def finished(futures: list[Any], seconds: float) -> list[Any]:
     while not (done := [future for future in futures if future.done()]) and time.monotonic() < stop:
         time.sleep(min(0.05, seconds))
     return done
+
+
+def ends_with_us(executor: Any) -> bool:
+    """Whether its workers are threads or children of this process, which waits for them at its end."""
+    return isinstance(executor, cf.ThreadPoolExecutor | cf.ProcessPoolExecutor)
+
+
+def stop(executor: Any, futures: Sequence[Any]) -> list[Any]:
+    """Cancel the futures; returns those whose work goes on, or may go on for all that can be told.
+
+    The pools of ``concurrent.futures`` cancel what has not begun, and say so. Elsewhere it is a wish: dask calls a
+    future cancelled at once, and its worker trains to the end.
+    """
+    open_ones = [future for future in futures if not future.done()]
+    for future in open_ones:
+        with suppress(Exception):  # a future need not have the method, nor its cluster be reached any more
+            future.cancel()
+    return [future for future in open_ones if not future.cancelled()] if ends_with_us(executor) else open_ones
 
 
 def lost_its_worker(error: BaseException) -> bool:

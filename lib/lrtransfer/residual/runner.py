@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lrtransfer._check import choice, count, one, positive, refuse
-from lrtransfer.residual.driver import Driver, Group, RunError
-from lrtransfer.residual.leases import LEASE
+from lrtransfer.residual.driver import Driver, Group, RunError, Trained
+from lrtransfer.residual.keys import run_key
+from lrtransfer.residual.leases import LEASE, Lease, Unshared
 from lrtransfer.residual.pools import Here, capacity, check_address, dask_executor, scheduler_is_gone
-from lrtransfer.residual.progress import reporter
+from lrtransfer.residual.progress import Silent, reporter
+from lrtransfer.residual.rows import run_row
+from lrtransfer.residual.settings import NetworkSettings
 from lrtransfer.residual.store import Store, StoreError
 from lrtransfer.residual.sweep import Curve, CurveResult, Sweep
 from lrtransfer.residual.training import DEVICES, check_cuda, group_size, resolve_device
@@ -79,21 +84,19 @@ def run(
             if workers is not None:
                 executor = stack.enter_context(dask_executor(workers))
             room = 1 if here else in_flight or capacity(executor)
-            groups = [g for g in _groups(sweep, device, here, room) if not missing.isdisjoint(g.keys)]
-            work = sum(g.work * len(missing.intersection(g.keys)) for g in groups)
-            report = reporter(progress, work, len(missing))
+            groups = _parts(_groups(sweep, device, here, room), missing)
+            report = reporter(progress, sum(g.work * len(g.runs) for g in groups), len(missing))
             stack.callback(report.close)
             part = Driver(
-                opened,
                 groups,
-                missing,
+                Lease(opened, lease=lease),
+                _keeper(opened, sweep.precision),
                 Here() if here else executor,
                 report,
                 device=device,
                 precision=sweep.precision,
                 compiled=sweep.compile,
                 room=room,
-                lease=lease,
             )
             try:
                 part.drive()
@@ -103,6 +106,54 @@ def run(
                 gone = f"the scheduler at {workers} is gone; start it and run the same command again"
                 raise RunError(gone) from error
         return tuple(_result(sweep, opened, curve) for curve in sweep.curves)
+
+
+def train_grid(
+    settings: NetworkSettings,
+    lrs: Sequence[float],
+    seeds: Sequence[int],
+    size: int,
+    *,
+    executor: Any,
+    device: str,
+    store: Any,
+) -> NDArray[np.float64]:
+    """Losses (evaluations, lrs, seeds) of ``training.train_sweep``, which has checked the arguments; ``size`` a group.
+
+    A ``Store`` is shared with other processes as in ``run``. Anything else with ``get`` and ``put`` is asked and
+    told by this one alone.
+    """
+    runs = tuple((run_key(settings, lr, seed), lr, seed) for lr in lrs for seed in seeds)
+    once = tuple(dict.fromkeys(runs))
+    shared = isinstance(store, Store)
+    curves: dict[str, NDArray[np.float64]] = {}
+    if store is not None and not shared:
+        found = {key: store.get(settings, lr, seed) for key, lr, seed in once}
+        curves = {key: curve for key, curve in found.items() if curve is not None}
+
+    def keep(group: Group, trained: Trained) -> None:
+        each = trained.seconds / len(group.runs)
+        for (key, lr, seed), curve in zip(group.runs, trained.curves.T, strict=True):
+            curves[key] = curve
+            if store is not None:
+                store.put(settings, lr, seed, curve, each, trained.device)
+
+    keys = {key for key, _, _ in once}
+    groups = [Group(settings, once[i : i + size]) for i in range(0, len(once), size)]
+    missing = _parts(groups, keys - (store.has(keys) if shared else curves.keys()))
+    if missing:
+        Driver(
+            missing,
+            Lease(store) if shared else Unshared(),
+            _keeper(store, "float32") if shared else keep,
+            Here() if executor is None else executor,
+            Silent(notes=False),
+            device=device,
+            room=1 if executor is None else capacity(executor),
+        ).drive()
+    every = Group(settings, runs)
+    losses = _losses(store, every, "float32") if shared else np.stack([curves[key] for key in every.keys], axis=1)
+    return losses.reshape(-1, len(lrs), len(seeds))
 
 
 def _groups(sweep: Sweep, device: str, here: bool, room: int) -> list[Group]:
@@ -126,8 +177,40 @@ def _groups(sweep: Sweep, device: str, here: bool, room: int) -> list[Group]:
     return groups
 
 
+def _parts(groups: Iterable[Group], missing: set[str]) -> list[Group]:
+    """What is missing of the groups."""
+    parts = [group.part(missing) for group in groups]
+    return [part for part in parts if part.runs]
+
+
+def _keeper(store: Store, precision: str) -> Callable[[Group, Trained], None]:
+    """What puts a group into the store, in one transaction."""
+
+    def keep(group: Group, trained: Trained) -> None:
+        each = trained.seconds / len(group.runs)
+        store.put_many(
+            run_row(group.settings, lr, seed, curve, each, trained.device, precision, trained.versions)
+            for (_, lr, seed), curve in zip(group.runs, np.asarray(trained.curves).T, strict=True)
+        )
+
+    return keep
+
+
+def _losses(store: Store, group: Group, precision: str) -> NDArray[np.float64]:
+    """The curves (evaluations, R) of stored runs."""
+    curves = []
+    for key, lr, seed in group.runs:
+        curve = store.get(group.settings, lr, seed, precision=precision)
+        if curve is None:
+            raise RunError(
+                f"{group.part({key})}, seed {seed}, is not in store '{store.path}' any more, where it was put; was the "
+                "file changed meanwhile? The same call trains it again."
+            )
+        curves.append(curve)
+    return np.stack(curves, axis=1)
+
+
 def _result(sweep: Sweep, store: Store, curve: Curve) -> CurveResult:
-    rows = [store.get(curve.settings, lr, seed, precision=sweep.precision) for _, lr, seed in sweep.runs(curve)]
-    losses = np.stack([row for row in rows if row is not None], axis=1)  # (evaluations, lrs * seeds)
+    losses = _losses(store, Group(curve.settings, tuple(sweep.runs(curve))), sweep.precision)
     shape = (-1, len(curve.lrs), len(sweep.seeds))
     return CurveResult(curve.settings, np.array(curve.lrs), np.array(sweep.seeds), losses.reshape(shape))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,10 @@ from lrtransfer.residual.settings import NetworkSettings, ResidualMLP, as_dict, 
 from lrtransfer.residual.stacked import Stacked
 
 MOVED_AT_ONCE = 2**32  # bytes of training images that move to the device as a whole; more go batch by batch
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be resumed from: damaged, or of other runs."""
 
 
 class Engine(Protocol):
@@ -184,7 +189,7 @@ def _write(
         "engine": engine.state(),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    beside = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")  # two threads or machines may be at it
     try:
         with beside.open("wb") as file:
             torch.save(saved, file)
@@ -197,15 +202,15 @@ def _write(
 
 
 def _read(path: Path, key: str) -> dict[str, Any]:
-    """The checkpoint of these very runs, or a ``ValueError`` that says what is wrong with the file."""
+    """The checkpoint of these very runs, or a ``CheckpointError`` that says what is wrong with the file."""
     try:
         saved = torch.load(path, map_location="cpu", weights_only=True)
         found = saved["key"]
     except Exception as error:
         wrong = f"checkpoint = {str(path)!r} is no checkpoint of train_runs: delete it, or name another."
-        raise ValueError(wrong) from error
+        raise CheckpointError(wrong) from error
     if found != key:
-        raise ValueError(
+        raise CheckpointError(
             f"checkpoint = {str(path)!r} belongs to other runs ({found}): delete it, or name another for {key}."
         )
     return saved

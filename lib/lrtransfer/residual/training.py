@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, as_completed
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +21,6 @@ from lrtransfer.residual.settings import (
     ResidualMLP,
     VisionTransformer,
     check_settings,
-    evaluation_steps,
 )
 
 if TYPE_CHECKING:
@@ -72,8 +70,8 @@ def train_runs(
     overflowed is inf from then on; it costs nothing more and does not touch the others. A seed fixes the initial
     weights and the minibatches, for all rates and parametrisations alike (common random numbers).
 
-    Raises ``ValueError`` for bad arguments, for a device that this machine lacks, and for a checkpoint of other
-    runs.
+    Raises ``ValueError`` for bad arguments and for a device that this machine lacks, and its kind
+    ``runs.CheckpointError`` for a checkpoint that is damaged or of other runs.
     """
     check_settings(settings)
     rates, numbers = _checked_rates(lrs), _checked_seeds(seeds)
@@ -115,9 +113,9 @@ def train_sweep(
     """Train a network at every rate and seed, in batched groups, and return its learning curves.
 
     ``settings``, ``device``: as in ``train_runs``. ``lrs``: base rates eta_0, shape (lrs,), positive, in any
-    order. ``seeds``: whole numbers from 0, such as ``range(3)``. ``executor``: anything with the interface of
-    ``concurrent.futures`` (threads, processes, a dask client's executor); it is handed one group of runs a task.
-    ``store``: runs found there are not trained again, finished ones are put there.
+    order. ``seeds``: whole numbers from 0, such as ``range(3)``. ``executor``: as in ``run_sweep``; it is handed one
+    group of runs a task. ``store``: runs found there are not trained again, finished ones are put there. A store of
+    ``lrtransfer.residual.store`` may be shared with other processes, as in ``run_sweep``.
 
     Returns the cross-entropy in nats on the fixed evaluation points, shape (evaluations, lrs, seeds); with
     ``eval_every`` = 1, the default, after t = 0 .. steps updates. Divergence and seeds: ``train_runs``.
@@ -125,7 +123,8 @@ def train_sweep(
     Measuring after every update costs more than training: with the default settings a sweep takes about three
     times as long as ``final_losses``, which gives the last row alone.
 
-    Raises ``ValueError`` for bad arguments, and ``ValueError`` for a device that this machine lacks.
+    Raises ``ValueError`` for bad arguments and for a device that this machine lacks, ``RunError`` where a run fails
+    for a reason other than divergence.
     """
     check_settings(settings)
     rates, numbers = _checked_rates(lrs), _checked_seeds(seeds)
@@ -134,41 +133,17 @@ def train_sweep(
     _torch()
     where = resolve_device(device)
     _checked_data(settings)
-    runs = [(i, j) for i in range(len(rates)) for j in range(len(numbers))]
-    curves = np.full((len(evaluation_steps(settings)), len(rates), len(numbers)), np.inf)
-    missing = []
-    for i, j in runs:
-        known = None if store is None else store.get(settings, float(rates[i]), numbers[j])
-        if known is None:
-            missing.append((i, j))
-        else:
-            curves[:, i, j] = known
+    from lrtransfer.residual.runner import train_grid  # which imports this module
 
-    size = group_size(settings, where)
-    groups = [missing[first : first + size] for first in range(0, len(missing), size)]
-
-    def arguments(group: list[tuple[int, int]]) -> tuple[NetworkSettings, list[float], list[int], str]:
-        return settings, [float(rates[i]) for i, _ in group], [numbers[j] for _, j in group], str(where.type)
-
-    def finish(group: list[tuple[int, int]], result: NDArray[np.float64], seconds: float) -> None:
-        for column, (i, j) in enumerate(group):
-            curves[:, i, j] = result[:, column]
-            if store is not None:
-                store.put(settings, float(rates[i]), numbers[j], result[:, column], seconds / len(group), where.type)
-
-    if executor is None:
-        for group in groups:
-            finish(group, *_timed(*arguments(group)))
-        return curves
-    tasks = {executor.submit(_timed, *arguments(group)): group for group in groups}
-    try:
-        for task in as_completed(tasks):
-            finish(tasks[task], *task.result())
-    except BaseException:
-        for task in tasks:
-            task.cancel()
-        raise
-    return curves
+    return train_grid(
+        settings,
+        rates.tolist(),
+        numbers,
+        group_size(settings, where),
+        executor=executor,
+        device=where.type,
+        store=store,
+    )
 
 
 def final_losses(
@@ -184,15 +159,6 @@ def final_losses(
     check_settings(settings)
     last = replace(settings, eval_every=0)
     return train_sweep(last, lrs, seeds, device=device, executor=executor, store=store)[-1]
-
-
-def _timed(
-    settings: NetworkSettings, lrs: list[float], seeds: list[int], device: str
-) -> tuple[NDArray[np.float64], float]:
-    """One group's curves and seconds; at the top of the module, so that processes can be sent it."""
-    start = time.perf_counter()
-    curves = train_runs(settings, lrs, seeds, device=device)
-    return curves, time.perf_counter() - start
 
 
 def group_size(settings: NetworkSettings, device: torch.device) -> int:

@@ -9,9 +9,9 @@
 ``explicit``     the same with every function and every layer written out, to check the others against
 ``random_init``  random starts in linear networks: mean, second moment and floor
 
-Read from their own modules: ``convex`` (rates on convex problems), ``boosting`` (boosting on real data), ``all_layers``
-(every layer trained), ``text`` and ``transformer`` (a masked language model grown block by block), ``experiments``
-(what the chapter trains of it, and its record).
+Read from their own modules: ``convex`` (rates on convex problems), ``boosting`` (boosting on real data) and its
+``learners``, ``all_layers`` (every layer trained), ``text`` and ``transformer`` (a masked language model grown block by
+block), ``experiments`` (what the chapter trains of it, and its record).
 
 Source: "Stacking as accelerated gradient descent".
 """
@@ -32,7 +32,6 @@ from lrtransfer.stages.functional import (
     smoothed,
     squared_loss,
     train,
-    white_draw,
 )
 from lrtransfer.stages.linear import (
     METHODS,
@@ -138,6 +137,5 @@ __all__ = [
     "tally",
     "train",
     "warmup_stages",
-    "white_draw",
     "windowed_rate",
 ]

@@ -89,8 +89,17 @@ class Setting:
     def _copied(self, before: Floats, step: Floats, t: int) -> Floats:
         """The layer w_t = (W_t - W_{t-1}) W_{t-1}^{-1}; 0 where nothing moved, NaN where the run has diverged."""
         moved = np.isfinite(step).all(axis=(-2, -1)) & (step != 0).any(axis=(-2, -1))
-        base = np.where(moved[..., None, None], before + self.teacher, np.eye(self.shape[-1]))
+        given = ("previous", "start")[t] if t < 2 else None
+        below = before + self.teacher if given is None else getattr(self, given)  # rounded beside a large teacher
+        base = np.where(moved[..., None, None], below, np.eye(self.shape[-1]))
         inverse, singular = inverses(base)
+        if given is not None and singular.any():
+            sizes = np.linalg.svd(base.reshape(-1, *base.shape[-2:])[singular.argmax()], compute_uv=False)
+            raise ValueError(
+                f"{given} with singular values from {sizes[0]:.3g} down to {sizes[-1]:.3g} is not allowed: it must "
+                f"not be singular to working precision, as stacking copies the layer w_{t} = W_{t} W_{t - 1}^-1 - I; "
+                'beta = 0 copies none, and method "nesterov" needs no inverse.'
+            )
         if singular.any():
             exploded = singular & (frobenius(base) > EXPLODED * self.scale)
             inverse = np.where(exploded[..., None, None], np.nan, inverse)
@@ -100,8 +109,8 @@ class Setting:
             of = f" of problem {tuple(where)}" if where else ""
             raise SingularIterate(
                 f"Stacking cannot begin stage {t + 1}: the network W_{t - 1}{of} is singular to working precision, so "
-                f"w_{t} = W_{t} W_{t - 1}^-1 - I does not exist. Start from a non-singular matrix (start), take some "
-                'plain stages first (warmup), lower beta, or use method "nesterov", which needs no inverse.'
+                f"w_{t} = W_{t} W_{t - 1}^-1 - I does not exist. Start elsewhere (start), take some plain stages first "
+                '(warmup, of run), lower beta, or use method "nesterov", which needs no inverse.'
             )
         return step @ inverse
 
@@ -125,8 +134,14 @@ def square(name: str, value: ArrayLike) -> Floats:
 def spectrum(covariance: Floats) -> Floats:
     """Eigenvalues (..., d), rising, of checked symmetric positive definite matrices."""
     size = np.abs(covariance).max(axis=(-2, -1), keepdims=True)
-    if (np.abs(covariance - np.swapaxes(covariance, -1, -2)) > 1e-10 * size).any():
-        raise ValueError("covariance is not symmetric: covariance must be a symmetric positive definite matrix.")
+    skew = np.abs(covariance - np.swapaxes(covariance, -1, -2))
+    if (skew > 1e-10 * size).any():
+        *which, i, j = (int(k) for k in np.unravel_index(np.argmax(skew / np.where(size > 0, size, 1.0)), skew.shape))
+        one = covariance[tuple(which)]
+        raise ValueError(
+            f"covariance is not symmetric, its entries ({i}, {j}) and ({j}, {i}) are {one[i, j]:g} and {one[j, i]:g}: "
+            "covariance must be a symmetric positive definite matrix."
+        )
     eigenvalues = np.asarray(np.linalg.eigvalsh(covariance), dtype=np.float64)
     worst = eigenvalues[..., 0] / np.where(eigenvalues[..., -1] > 0, eigenvalues[..., -1], 1.0)
     if (worst <= covariance.shape[-1] * _EPS).any() or (eigenvalues[..., 0] <= 0).any():

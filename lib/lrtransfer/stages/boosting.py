@@ -24,22 +24,24 @@ Ponomareva and Mirrokni, Accelerating Gradient Boosting Machines, arXiv 1903.087
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer import _check
 from lrtransfer.stages.convex import momenta, nesterov
+from lrtransfer.stages.learners import Learner, kernel_smoother, tree_learner
 
 Array = NDArray[np.float64]
 METHODS = ("zero", "stacking", "schedule", "corrected")
 _MOMENTA = {"zero": "zero", "stacking": "stacking", "schedule": "schedule", "corrected": "schedule"}
 DATA = {"diabetes": "squared", "breast_cancer": "logistic", "digits": "logistic"}
-_NEEDS = "boosting needs scikit-learn, which carries the data and the trees: pip install scikit-learn"
+SMOOTHNESS = {"squared": 1.0, "logistic": 0.25}
+"""L of each loss in function space, where every example has a value of its own: 1/L is the step of the theory."""
 
 
 class Sample(NamedTuple):
@@ -77,7 +79,7 @@ def load_sample(data: str) -> Sample:
     try:
         from sklearn import datasets
     except ImportError as error:
-        raise ImportError(_NEEDS) from error
+        raise ImportError("the data sets need scikit-learn, which carries them: pip install scikit-learn") from error
     X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
     if name == "diabetes":
         y = (y - y.mean()) / y.std()
@@ -97,48 +99,9 @@ def pseudo_residual(F: Array, y: Array, loss: str) -> Array:
     return y - F if loss == "squared" else y * np.exp(-np.logaddexp(0.0, y * F))
 
 
-def kernel_smoother(X: ArrayLike, X_test: ArrayLike, ridge: float = 0.1) -> tuple[Array, Array]:
-    """Kernel ridge regression as a weak learner: S = K (K + ridge n I)^-1 on the sample, and its rows for test inputs.
-
-    K = exp(-|x - x'|^2 / (2 features)) on standardised features. X (n, features), X_test (m, features); ridge > 0.
-    Returns (n, n), symmetric with eigenvalues in [0, 1), and (m, n).
-    """
-    penalty = _check.one("ridge", _check.positive("ridge", ridge))
-    inputs, others = _check.finite("X", X), _check.finite("X_test", X_test)
-    spread = inputs.std(axis=0)
-    scale = np.where(spread > 0, spread, 1.0) * np.sqrt(inputs.shape[1])
-    a, b = ((z - inputs.mean(axis=0)) / scale for z in (inputs, others))
-
-    def kernel(z: Array) -> Array:
-        squares = (z**2).sum(axis=1)[:, None] + (a**2).sum(axis=1) - 2 * z @ a.T
-        return np.exp(-np.maximum(squares, 0.0) / 2)
-
-    values, vectors = np.linalg.eigh(kernel(a))
-    values = np.maximum(values, 0.0)
-    inverse = 1 / (values + penalty * len(a))
-    return (vectors * (values * inverse)) @ vectors.T, kernel(b) @ (vectors * inverse) @ vectors.T
-
-
-Learner = Callable[[Array], tuple[Array, Array]]  # r (n,) to the weak learner on sample (n,) and test (m,)
-
-
-def _trees(X: Array, X_test: Array, depth: int) -> Learner:
-    try:
-        from sklearn.tree import DecisionTreeRegressor
-    except ImportError as error:
-        raise ImportError(_NEEDS) from error
-    inputs, others = (np.ascontiguousarray(z, dtype=np.float32) for z in (X, X_test))  # what trees compute in
-
-    def fit(r: Array) -> tuple[Array, Array]:
-        tree = DecisionTreeRegressor(max_depth=depth, random_state=0).fit(inputs, r[:, None], check_input=False)
-        return tree.predict(inputs, check_input=False), tree.predict(others, check_input=False)
-
-    return fit
-
-
 def _cosine_squared(a: Array, b: Array) -> float:
-    size = float(a @ a) * float(b @ b)
-    return min(float(a @ b) ** 2 / size, 1.0) if size > 0 else 0.0
+    sizes = np.linalg.norm(a), np.linalg.norm(b)
+    return min(float((a / sizes[0]) @ (b / sizes[1])) ** 2, 1.0) if min(sizes) > 0 else 0.0
 
 
 def boost(
@@ -164,7 +127,7 @@ def boost(
     loss: "squared", or "logistic" for y of -1 and +1; learner: "tree" of ``depth`` levels, or "kernel" with ``ridge``
     lr: eta, > 0; gamma: of "corrected", 0 < gamma <= 1
 
-    ValueError for arguments out of range; ImportError for "tree" without scikit-learn.
+    ValueError for arguments out of range.
     """
     name = _check.choice("method", method, METHODS)
     total, kind = _check.count("stages", stages), _check.choice("loss", loss, ("squared", "logistic"))
@@ -177,7 +140,7 @@ def boost(
     if damping > 1:
         raise _check.refuse("gamma", gamma, "above 0 and at most 1")
     if _check.choice("learner", learner, ("tree", "kernel")) == "tree":
-        fit = _trees(inputs, others, _check.count("depth", depth, minimum=1))
+        fit = tree_learner(inputs, others, depth)
     else:
         smoother, rows = kernel_smoother(inputs, others, ridge)
         fit = lambda r: (smoother @ r, rows @ r)  # noqa: E731
@@ -195,8 +158,8 @@ def _boost(
     with np.errstate(all="ignore"):
         for t in range(total + 1):
             losses = mean_loss(F[:n], y, loss), mean_loss(F[n:], y_test, loss)
-            if not np.isfinite([*losses, np.abs(F).max() ** 2]).all() or np.abs(F).max() > 1e30:
-                break  # trees compute in single precision and refuse what does not fit
+            if not np.isfinite([*losses, np.abs(F).max() ** 2]).all():
+                break
             train[t], test[t] = losses
             if t == total:
                 break
@@ -264,6 +227,46 @@ def boosting_curves(
         for name in ("train", "test", "captured")
     )
     return BoostingRun(*curves)
+
+
+def rate_study(
+    data: str | Sample,
+    shares: Sequence[float] = (0.1, 0.3, 1.0),
+    **options: Any,
+) -> BoostingRun:
+    """``boosting_curves`` at several learning rates, eta = share / L: curves (stages + 1, rates, methods, splits).
+
+    At one eta methods are not compared fairly: momentum moves 1/(1 - beta) times as far, and each has a best rate.
+
+    data     as in ``boosting_curves``
+    shares   of 1/L, the step of the theory, L = ``SMOOTHNESS`` of the sample's loss; positive
+    options  of ``boosting_curves``, other than ``lr``
+
+    Raises ValueError naming the argument.
+    """
+    sample = load_sample(data) if isinstance(data, str) else data
+    rates = _check.positive("shares", shares)
+    if rates.ndim != 1 or not rates.size:
+        raise _check.refuse("shares", shares, "a list of positive numbers")
+    runs = [boosting_curves(sample, lr=float(share / SMOOTHNESS[sample.loss]), **options) for share in rates]
+    return BoostingRun(*(np.stack([getattr(r, name) for r in runs], axis=1) for name in ("train", "test", "captured")))
+
+
+def chosen_rates(losses: ArrayLike) -> tuple[NDArray[np.intp], Array]:
+    """Every method at the rate that is best for it on the first split, on the other splits.
+
+    losses  (rates, methods, splits), two splits at least, inf where a run has diverged
+
+    Returns the index of each method's rate, (methods,), and its losses there, (methods, splits - 1): the split that
+    chooses is not reported, so that no method is judged on what tuned it. Raises ValueError naming ``losses``.
+    """
+    values = _check.number("losses", losses)
+    if values.ndim != 3 or values.shape[2] < 2 or not values.size:
+        raise ValueError(
+            f"losses of shape {values.shape} are not allowed: losses must be (rates, methods, splits >= 2)."
+        )
+    best = values[:, :, 0].argmin(axis=0)
+    return best, values[best, np.arange(values.shape[1]), 1:]
 
 
 def smoothed_nesterov(

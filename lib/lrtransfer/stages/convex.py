@@ -121,8 +121,12 @@ def strongly_convex_losses(
 def exponential_rates(method: str, kappas: ArrayLike, *, d: int = 20) -> tuple[Array, PowerLaw]:
     """Rate r of f ~ e^(-r T) for each condition number, and its power of kappa.
 
-    kappas (n,), n >= 3, >= 2 each; method "zero" or "stacking". r is fitted between 1e-4 and 1e-12 of the first
-    loss; asymptotically it is -2 ln(1 - 1/kappa) and -2 ln(1 - 1/sqrt(kappa)). Returns (rates (n,), fit).
+        r = minus the slope of ln f against T, between 1e-4 and 1e-12 of the first loss (``speed.decay_rate``)
+
+    method "zero" or "stacking"; kappas (n,), three or more different ones, >= 2 each; d curvatures, >= 2. For large T
+    r is -2 ln(1 - 1/kappa) and -2 ln(1 - 1/sqrt(kappa)). Returns the rates (n,) and their ``PowerLaw`` in kappa.
+    Raises ValueError naming the argument. Source: the rates exp(-T/kappa) and exp(-T/sqrt(kappa)) of Sec. 1; the
+    fit is this book's.
     """
     name, conditions = _check.choice("method", method, MOMENTA[:2]), _check.finite("kappas", kappas, minimum=2.0)
     if conditions.ndim != 1 or conditions.size < 3:
@@ -134,8 +138,16 @@ def exponential_rates(method: str, kappas: ArrayLike, *, d: int = 20) -> tuple[A
 
 
 def doubling_exponents(losses: ArrayLike) -> Array:
-    """log2(f_t / f_2t) for t = 1 .. T/2: p where the loss falls like t^-p. losses > 0, (T + 1, ...)."""
+    """Local power of a curve between stage t and stage 2 t.
+
+        p_t = log2(f_t / f_2t),    t = 1 .. T/2:    p where the loss falls like t^-p
+
+    losses f (T + 1, ...), positive, T >= 2. Returns (T/2, ...), T/2 rounded down. Raises ValueError naming ``losses``.
+    Source: this book's.
+    """
     values = _check.positive("losses", losses)
+    if not values.ndim or len(values) < 3:
+        raise ValueError(f"losses of shape {values.shape} are not allowed: losses must hold stages 0 .. 2 at least.")
     half = (values.shape[0] - 1) // 2
     return np.log2(values[1 : half + 1]) - np.log2(values[2 : 2 * half + 1 : 2])
 

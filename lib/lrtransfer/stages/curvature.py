@@ -88,22 +88,31 @@ def largest_curvature(layers: Array, second: Array, cross: Array, iterations: in
     vector = np.stack([a @ transposed(b) for a, b in zip(above, below, strict=False)])
     draw = np.random.default_rng(0).standard_normal((len(layers), *([1] * (layers.ndim - 3)), *layers.shape[-2:]))
     vector = vector + 0.1 * draw * (_norm(vector) + 1e-150) / np.linalg.norm(draw)
-    vector, previous = vector / _norm(vector), np.zeros_like(vector)
-    beta = np.zeros((*layers.shape[1:-2], 1, 1))
+    vector /= _norm(vector)
+    previous, beta = vector, np.zeros(1)  # of no use before the second step
     tridiagonal = np.zeros((*layers.shape[1:-2], steps, steps))
     for j in range(steps):
         image = _hessian_product(layers, vector, second, below, above)
-        alpha = (image * vector).sum(axis=(0, -2, -1), keepdims=True)[0]
+        alpha = _dot(image, vector)
         tridiagonal[..., j, j] = alpha[..., 0, 0]
-        image -= alpha * vector + beta * previous
+        if j + 1 == steps:
+            break
+        image -= alpha * vector
+        if j:
+            image -= beta * previous
         beta = _norm(image)
-        if j + 1 < steps:
-            tridiagonal[..., j, j + 1] = tridiagonal[..., j + 1, j] = beta[..., 0, 0]
-        previous, vector = vector, image / np.where(beta > 0, beta, 1.0)
+        tridiagonal[..., j, j + 1] = tridiagonal[..., j + 1, j] = beta[..., 0, 0]
+        image /= np.where(beta > 0, beta, 1.0)
+        previous, vector = vector, image
     finite = np.asarray(np.isfinite(tridiagonal).all(axis=(-2, -1)))  # LAPACK may refuse what has overflowed
     top = np.linalg.eigvalsh(np.where(finite[..., None, None], tridiagonal, 0.0))[..., -1]
     return np.where(finite, top, np.inf)
 
 
+def _dot(one: Array, other: Array) -> Array:
+    """Inner products over all layers, (..., 1, 1)."""
+    return np.einsum("t...ij,t...ij->...", one, other)[..., None, None]
+
+
 def _norm(vectors: Array) -> Array:
-    return np.sqrt(np.square(vectors).sum(axis=(0, -2, -1), keepdims=True)[0])
+    return np.sqrt(_dot(vectors, vectors))

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from lrtransfer import _check
 from lrtransfer.stages._course import EXPLODED, Floats, SingularIterate, frobenius, spectrum, square
-from lrtransfer.stages.functional import SampleLoss
+from lrtransfer.stages.functional import SampleLoss, predictions
 
 Rule = Callable[[list[Floats]], ArrayLike]  # from the functions or layers so far, first one first, to the next one
 
@@ -43,12 +43,13 @@ def explicit_sum(loss: SampleLoss, start: ArrayLike, stages: int, begin: Rule, *
     begin  the rule for a new function, for instance ``lambda functions: 0.9 * functions[-1]``
     step   1/lambda, positive
 
-    Raises ValueError for bad arguments. Source: Eq. 1.
+    Raises ValueError for bad arguments, a rule that returns something of another shape among them. Source: Eq. 1.
     """
     size = _check.one("step", _check.positive("step", step))
-    functions = [_check.finite("start", start)]
+    functions = [predictions("start", start, loss)]
+    _check.function("begin", begin, "a function of the list of functions so far")
     for _ in range(_check.count("stages", stages)):
-        initial = np.asarray(begin(functions), dtype=np.float64)
+        initial = _begun(begin(functions), functions[0].shape)
         predictor = np.sum(functions, axis=0) + initial
         functions.append(initial - size * loss.gradient(predictor))
     return np.cumsum(functions, axis=0)
@@ -71,6 +72,7 @@ def explicit_layers(teacher: ArrayLike, covariance: ArrayLike, stages: int, begi
         raise ValueError(f"teacher of shape {goal.shape} and covariance of shape {sigma.shape} must be equal, (d, d).")
     spectrum(sigma)  # refuses what is no covariance
     size, total = _check.one("step", _check.positive("step", step)), _check.count("stages", stages)
+    _check.function("begin", begin, "a function of the list of layers so far")
     eye = np.eye(len(goal))
     far = EXPLODED * max(float(frobenius(goal)), float(frobenius(eye)))
     products, layers = np.full((total + 1, *goal.shape), np.inf), np.full((total, *goal.shape), np.inf)
@@ -80,7 +82,7 @@ def explicit_layers(teacher: ArrayLike, covariance: ArrayLike, stages: int, begi
         below = eye
         for w in grown:
             below = (eye + w) @ below
-        predictor = (eye + np.asarray(begin(grown), dtype=np.float64)) @ below
+        predictor = (eye + _begun(begin(grown), goal.shape)) @ below
         trained = predictor - size * (predictor - goal) @ sigma
         if frobenius(trained) > far:
             break
@@ -111,6 +113,7 @@ def last_layer_descent(
     if goal.ndim != 2 or not goal.shape == sigma.shape == W.shape:
         shapes = f"teacher of shape {goal.shape}, covariance of shape {sigma.shape} and start of shape {W.shape}"
         raise ValueError(f"{shapes} must be equal, (d, d).")
+    spectrum(sigma)  # refuses what is no covariance
     size, total = _check.one("step", _check.positive("step", step)), _check.count("stages", stages)
     far = EXPLODED * max(float(frobenius(goal)), float(frobenius(W)))
     distances = np.full(total + 1, np.inf)
@@ -121,3 +124,13 @@ def last_layer_descent(
             break
         W = W - size * (W - goal) @ sigma @ W.T @ W
     return distances
+
+
+def _begun(made: object, shape: tuple[int, ...]) -> Floats:
+    """What a rule made: a function or layer of the shape of the others, or the number 0 for one that is zero."""
+    initial = _check.number("begin", made)  # type: ignore[arg-type]
+    if initial.shape != shape and not (initial.ndim == 0 and initial == 0):
+        raise ValueError(
+            f"begin returned the shape {initial.shape}, which is not allowed: begin must return {shape} or 0."
+        )
+    return initial

@@ -42,12 +42,14 @@ class SampleLoss:
     """A loss of predictions F (..., m, d): ``value(F)`` of shape (...), ``gradient(F)`` of F's shape, in L2(D).
 
     smoothness, convexity   L and mu of the loss as a functional on L2(D)
+    shape                   (m, d) of the predictions it takes; None where that is not known
     """
 
     value: Callable[[Floats], Floats]
     gradient: Callable[[Floats], Floats]
     smoothness: float
     convexity: float
+    shape: tuple[int, int] | None = None
 
 
 def squared_loss(targets: ArrayLike, metric: ArrayLike | None = None) -> SampleLoss:
@@ -68,6 +70,7 @@ def squared_loss(targets: ArrayLike, metric: ArrayLike | None = None) -> SampleL
         lambda f: (f - y) @ h,
         float(eigenvalues[-1]),
         float(eigenvalues[0]),
+        (y.shape[0], y.shape[1]),
     )
 
 
@@ -83,6 +86,7 @@ def logistic_loss(labels: ArrayLike, ridge: float = 0.0) -> SampleLoss:
         lambda f: -column * np.exp(-np.logaddexp(0.0, column * f)) + extra * f,
         0.25 + extra,
         extra,
+        (y.size, 1),
     )
 
 
@@ -133,7 +137,7 @@ def train(
 
     Returns a ``FunctionalRun``. Raises ValueError for bad arguments. Source: Eqs. 1-4.
     """
-    first, stages = _rows("start", start), _check.count("stages", stages)
+    first, stages = predictions("start", start, loss), _check.count("stages", stages)
     _check.choice("init", init, INITS)
     _check.choice("composition", composition, ("additive", "residual"))
     step = 1 / _check.one("lam", _check.positive("lam", loss.smoothness if lam is None else lam))
@@ -143,12 +147,15 @@ def train(
     x = first if inputs is None else _rows("inputs", inputs)
     if x.shape[0] != first.shape[0]:
         raise ValueError(f"inputs of shape {x.shape} and start of shape {first.shape} do not match: one row a point.")
-    extend, draw = extend or linear_extension, draw or linear_draw(0.1, first.shape[1])
+    extend = linear_extension if extend is None else extend
+    draw = linear_draw(0.1, first.shape[1]) if draw is None else draw
+    _check.function("extend", extend, "a function of points and values that returns a function of points")
+    _check.function("draw", draw, "a function of a generator and points")
     generator = np.random.default_rng(_check.count("seed", seed))
-    predictions, starts, drift = [first], [], []
+    reached, starts, drift = [first], [], []
     before = first
     for _ in range(stages):
-        now = predictions[-1]
+        now = reached[-1]
         change, off = now - before, 0.0
         if init == "random":
             begin = now + draw(generator, x if composition == "additive" else now)
@@ -161,8 +168,8 @@ def train(
         starts.append(begin)
         drift.append(off)
         before = now
-        predictions.append(begin - step * loss.gradient(begin))
-    path = np.stack(predictions)
+        reached.append(begin - step * loss.gradient(begin))
+    path = np.stack(reached)
     return FunctionalRun(path, np.array(starts).reshape(stages, *first.shape), loss.value(path), np.array(drift))
 
 
@@ -200,15 +207,11 @@ def linear_draw(scale: float, outputs: int) -> Draw:
     return lambda generator, points: points @ (size * generator.standard_normal((points.shape[-1], outputs)))
 
 
-def white_draw(scale: float, outputs: int) -> Draw:
-    """Random functions whose values at distinct points are independent Gaussians of standard deviation ``scale``."""
-    size = _check.one("scale", _check.finite("scale", scale, minimum=0.0))
-    return lambda generator, points: size * generator.standard_normal((points.shape[0], outputs))
-
-
 def random_steps(loss: SampleLoss, predictor: ArrayLike, noise: ArrayLike, lam: float) -> Floats:
     """Where stages that begin at F + g end, for each g: F + g - grad l(F + g)/lam; noise g (n, m, d), F (m, d)."""
-    begin = _rows("predictor", predictor) + _check.finite("noise", noise)
+    f, kicks = predictions("predictor", predictor, loss), _check.finite("noise", noise)
+    _check.broadcast(predictor=f, noise=kicks)
+    begin = f + kicks
     return begin - loss.gradient(begin) / _check.one("lam", _check.positive("lam", lam))
 
 
@@ -220,7 +223,7 @@ def smoothed(loss: SampleLoss, predictor: ArrayLike, scale: ArrayLike, nodes: in
 
     scale  not negative, one number or one a point, (m, 1)
     """
-    f = _rows("predictor", predictor)
+    f = predictions("predictor", predictor, loss)
     if f.shape[1] != 1:
         raise ValueError(f"predictor of shape {f.shape} is not allowed: predictor must be (m, 1).")
     size = _check.finite("scale", scale, minimum=0.0)
@@ -244,7 +247,7 @@ def minimise_stage(loss: SampleLoss, begin: ArrayLike, lam: float, *, linearised
     """
     from scipy.optimize import minimize
 
-    f0 = _rows("begin", begin)
+    f0 = predictions("begin", begin, loss)
     pull = _check.one("lam", _check.positive("lam", lam))
     slope = loss.gradient(f0)
 
@@ -263,11 +266,23 @@ def minimise_stage(loss: SampleLoss, begin: ArrayLike, lam: float, *, linearised
 
 def early_stopped(loss: SampleLoss, begin: ArrayLike, lr: float, steps: int) -> Floats:
     """What the assumption stands for: F after ``steps`` functional gradient steps of length ``lr`` from F0, (m, d)."""
-    f = _rows("begin", begin)
+    f = predictions("begin", begin, loss)
     rate = _check.one("lr", _check.positive("lr", lr))
     for _ in range(_check.count("steps", steps)):
         f = f - rate * loss.gradient(f)
     return f
+
+
+def predictions(name: str, value: ArrayLike, loss: SampleLoss) -> Floats:
+    """Checked predictions (m, d) that ``loss`` takes: ValueError naming the argument, or ``loss`` if it is none."""
+    if not isinstance(loss, SampleLoss):
+        raise _check.refuse("loss", loss, "a SampleLoss, such as squared_loss(targets) or logistic_loss(labels)")
+    array = _rows(name, value)
+    if loss.shape is not None and array.shape != loss.shape:
+        raise ValueError(
+            f"{name} of shape {array.shape} is not allowed: {name} must be {loss.shape}, as the loss takes."
+        )
+    return array
 
 
 def _rows(name: str, value: ArrayLike) -> Floats:

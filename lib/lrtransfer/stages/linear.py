@@ -152,7 +152,8 @@ def run(
 
     All leading axes broadcast. A run is ``inf`` from where it overflows, or has grown by 1e8 and lost its inverse.
     Returns a ``StagesRun``.
-    Raises ValueError for a bad argument, ``SingularIterate`` when stacking needs the inverse of a singular network.
+    Raises ValueError for a bad argument, among them a start or previous without an inverse where stacking needs one,
+    and ``SingularIterate`` when it needs the inverse of a network that has become singular on the way.
     Source: Eqs. 5, 6, 23 and 24.
     """
     setting = Setting(method, teacher, covariance, stages, beta, start, previous, warmup)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer import _check
+from lrtransfer.fits import mean_and_error
 from lrtransfer.stages._course import Floats, Setting, spectrum, square
 
 
@@ -28,8 +29,8 @@ class RandomRun:
     """Runs with randomly begun stages.
 
     excess  excess loss, (T + 1, draws)
-    mean    mean over draws of W_t - W*, (T + 1, d, d)
-    error   standard error of that mean, (T + 1, d, d)
+    mean    mean over draws of W_t - W*, (T + 1, d, d); inf where a draw has overflowed
+    error   standard error of that mean, (T + 1, d, d); inf there, too
     """
 
     excess: Floats
@@ -79,10 +80,10 @@ def random_run(
     excess, mean, spread = [], [], []
     for t in range(s.stages + 1):
         excess.append(s.excess(error))
+        middle, deviation = mean_and_error(np.where(np.isfinite(error), error, np.inf), axis=0)
+        mean.append(middle)
+        spread.append(deviation)
         with np.errstate(over="ignore", invalid="ignore"):
-            kept = np.where(np.isfinite(error), error, 0.0)
-            mean.append(kept.mean(axis=0))
-            spread.append(kept.std(axis=0, ddof=1) / np.sqrt(draws))
             if t < s.stages:
                 noise = size / np.sqrt(d) * generator.standard_normal((draws, d, d))
                 error = (error + (noise @ (error + s.teacher) if composition == "residual" else noise)) @ shrink

@@ -68,7 +68,7 @@ def perturbed_nesterov(
     steps       T
     perturb     direction of Delta_t: "random", uniform on the sphere; "adversarial", the one that makes Phi(t) largest,
                 which is that of the unperturbed z_t; "none"; or a function of y_t and y_{t-1}, (..., n) each, that
-                returns a vector, used by its direction
+                returns a vector, (..., n), used by its direction
     alpha       size, not negative, broadcast with the leading axes of ``start``
     seed        of "random"
 
@@ -96,7 +96,7 @@ def perturbed_nesterov(
             ahead = y[t] + c.beta * change
             if perturb != "none":
                 if callable(perturb):
-                    towards = np.asarray(perturb(y[t], y[t - 1]), dtype=float)
+                    towards = _direction(perturb(y[t], y[t - 1]), shape)
                 elif perturb == "random":
                     towards = generator.standard_normal(shape)
                 else:
@@ -206,6 +206,17 @@ def resonance(kappa: float) -> tuple[float, float]:
     return 1 - q, float(-np.angle(g))
 
 
+def _direction(found: object, shape: tuple[int, ...]) -> Floats:
+    """What a caller's ``perturb`` returned, if it is a vector a run."""
+    towards = _check.number("perturb", found)  # type: ignore[arg-type]
+    pairs = list(zip(towards.shape[::-1], shape[::-1], strict=False))
+    if not 0 < towards.ndim <= len(shape) or pairs[0][0] != shape[-1] or any(own not in (1, n) for own, n in pairs):
+        raise ValueError(
+            f"perturb returned the shape {towards.shape}, which is not allowed: perturb must return {shape}."
+        )
+    return towards
+
+
 def _length(v: Floats) -> Floats:
     return np.sqrt((v * v).sum(axis=-1))
 
@@ -219,23 +230,23 @@ def _unit(v: Floats) -> Floats:
 
 def _critical(kappa: float, modes: str, growth: float | None) -> float:
     c = constants(kappa)
-    g = float(c.growth) if growth is None else growth
+    gain = float(c.gamma) / 2 if growth is None else growth - 1  # not 1 + gamma/2 - 1, which loses gamma's digits
     h = np.geomspace(1.0, kappa, 65)
     h[-1] = kappa
     groups = [h] if modes == "all" else [h[i : i + 1] for i in range(h.size)]
-    return min(_best_multiplier(group, kappa, float(c.rho), g) for group in groups)
+    return min(_best_multiplier(group, kappa, float(c.rho), gain) for group in groups)
 
 
-def _best_multiplier(h: Floats, kappa: float, rho: float, growth: float) -> float:
+def _best_multiplier(h: Floats, kappa: float, rho: float, gain: float) -> float:
     """Over lambda = (1 + theta) times its least value; alpha^2 is quasi-concave in lambda, as the form is linear."""
-    logs = np.linspace(-14.0, 16.0, 121)
-    values = _alpha_squared(np.exp(logs)[:, None], h, kappa, rho, growth).min(axis=1)
+    logs = np.linspace(-14.0, 16.0, 121) + 0.5 * np.log(kappa)  # the best theta grows like sqrt(kappa)
+    values = _alpha_squared(np.exp(logs)[:, None], h, kappa, rho, gain).min(axis=1)
     best = int(values.argmax())
     if values[best] <= 0:
         return 0.0
     around = (logs[max(best - 1, 0)], logs[min(best + 1, logs.size - 1)])
     found = minimize_scalar(
-        lambda log: -_alpha_squared(np.exp(log), h, kappa, rho, growth).min(),
+        lambda log: -_alpha_squared(np.exp(log), h, kappa, rho, gain).min(),
         bounds=around,
         method="bounded",
         options={"xatol": 1e-12},
@@ -243,19 +254,24 @@ def _best_multiplier(h: Floats, kappa: float, rho: float, growth: float) -> floa
     return float(np.sqrt(max(-found.fun, values[best])))
 
 
-def _alpha_squared(theta: Floats, h: Floats, kappa: float, rho: float, growth: float) -> Floats:
-    """The alpha^2 at which the form becomes singular, for multiplier theta and curvature h (units mu); -1 for never."""
-    s, q = kappa**0.5, 1 - h / kappa
-    # rows of (y, x): z = (s + 1) x - s y,  y' = q x,  z~' = s y' - (s - 1) y,  y' - y
-    least = growth * (s + 1) ** 2 / 2
-    weight = h / 2 + 2 * rho
-    after = growth * (1 + 1 / theta) / 2  # of z~'^2, once Delta is eliminated
-    yy = weight + s * s / 2 - after * (s - 1) ** 2
-    xx = (s + 1) ** 2 / 2 - growth * weight * q * q - after * s * s * q * q
-    yx = -s * (s + 1) / 2 + after * (s - 1) * s * q
-    det = yy * xx - yx * yx
-    quad = xx + 2 * yx * q + yy * q * q  # of (-1, q) in the adjugate
-    positive = (det > 0) & (yy > 0)
+def _alpha_squared(theta: Floats, h: Floats, kappa: float, rho: float, gain: float) -> Floats:
+    """The alpha^2 at which the form becomes singular, for multiplier theta and curvature h (units mu); -1 for never.
+
+    ``gain`` is the growth of the potential less 1. In y and x the entries are of size kappa and cancel to size 1; they
+    are written in y and e = x - y instead, with p = h/kappa and whatever cancels taken out by hand.
+    """
+    s, p = kappa**0.5, h / kappa
+    q, weight = 1 - p, h / 2 + 2 * rho
+    extra = gain + (1 + gain) / theta  # growth (1 + 1/theta), the factor of z~'^2 once Delta is eliminated, less 1
+    fall = p * (2 - p) - gain * q * q  # 1 - growth q^2
+    ahead = 1 - h / s  # z~' = s q e + ahead y,   y' - y = q e - p y,   z = y + (s + 1) e
+    yy = weight * fall + h * (1 / s - p / 2) - extra * ahead * ahead / 2
+    ye = 0.5 + h / 2 * (1 / s - p + fall) - 2 * rho * (1 - fall) - extra * s * q * ahead / 2
+    ee = s + 0.5 + h * (1 - p / 2) - weight * (1 - fall) - extra * s * s * q * q / 2
+    det = yy * ee - ye * ye
+    quad = p * p * ee + 2 * p * q * ye + q * q * yy  # of (-p, q) in the adjugate
+    positive = (det > 0) & (ee > 0)
+    least = (1 + gain) * (s + 1) ** 2 / 2
     return np.where(positive, det / (least * (1 + theta) * np.where(positive, quad, 1.0)), -1.0)
 
 

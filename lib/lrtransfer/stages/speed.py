@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer import _check
+from lrtransfer.fits import line
 from lrtransfer.stages._course import Floats
 from lrtransfer.stages.linear import excess_loss, problem
 
@@ -98,10 +99,10 @@ def decay_rate(excess: ArrayLike, *, high: float = 1e-4, low: float = 1e-12) -> 
         raise ValueError(
             f"excess has {int(counts.min())} stages between {low:g} and {high:g} of its start: at least 3 are needed."
         )
-    t = np.arange(values.shape[0], dtype=float).reshape(-1, *(1,) * (values.ndim - 1))
-    logs = np.log(np.where(used, values, 1.0))
-    centred = np.where(used, t - np.where(used, t, 0.0).sum(axis=0) / counts, 0.0)
-    return (-(centred * logs).sum(axis=0) / (centred**2).sum(axis=0))[()]
+    t = np.arange(values.shape[0], dtype=float)
+    pairs = zip(values.reshape(t.size, -1).T, used.reshape(t.size, -1).T, strict=True)
+    slopes = [line(t[among], np.log(curve[among]))[0] for curve, among in pairs]
+    return -np.reshape(slopes, values.shape[1:])[()]
 
 
 def _share(beta: ArrayLike) -> Floats:

@@ -1,17 +1,17 @@
 """Deep linear networks under muP, SP and NTP at any width: the engine of the Width chapter.
 
 The rate's limit         ``limit_lr``, ``sp_limit_lr``, ``limit_spread`` (the constant of the n^(-1/2) law)
-One step                 ``one_step_coefficients``, ``optimal_lr`` (the polynomial, its exact minimum)
-Any number of steps      ``training_loss``, ``optimal_lr``: any width, infinite included
+One step                 ``one_step_coefficients``, ``optimal_lr`` (the polynomial, its exact minimum),
+                         ``tied_lrs`` (all minima, for one input)
+Any number of steps      ``training_loss``, ``optimal_lr``, ``lowest_minima``: any width, infinite included
 Features                 ``feature_updates``, ``scaling_exponent`` (exponents with errors)
 Fig. 2                   ``synthetic_data``, ``coefficient_draws``, ``exact_argmin``, ``grid_argmin``,
-                         ``sweep_error``, ``break_slopes``, ``break_probability``
+                         ``sweep_error``, ``break_slopes``, ``shows_break``, ``break_probability``
 The matrix never stored  ``LazyGaussian``, ``Euclidean``, ``Rotated``
 
 Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), arXiv:2511.01734.
 """
 
-from lrtransfer.fits import PowerLaw as Exponent
 from lrtransfer.width.data import limit_lr, sp_limit_lr
 from lrtransfer.width.features import feature_updates, scaling_exponent
 from lrtransfer.width.gaussian import Euclidean, LazyGaussian, Rotated
@@ -22,14 +22,15 @@ from lrtransfer.width.spread import (
     exact_argmin,
     grid_argmin,
     limit_spread,
+    shows_break,
     sweep_error,
     synthetic_data,
+    tied_lrs,
 )
-from lrtransfer.width.training import one_step_coefficients, optimal_lr, training_loss
+from lrtransfer.width.training import lowest_minima, one_step_coefficients, optimal_lr, training_loss
 
 __all__ = [
     "Euclidean",
-    "Exponent",
     "LazyGaussian",
     "Rotated",
     "break_probability",
@@ -40,11 +41,14 @@ __all__ = [
     "grid_argmin",
     "limit_lr",
     "limit_spread",
+    "lowest_minima",
     "one_step_coefficients",
     "optimal_lr",
     "scaling_exponent",
+    "shows_break",
     "sp_limit_lr",
     "sweep_error",
     "synthetic_data",
+    "tied_lrs",
     "training_loss",
 ]

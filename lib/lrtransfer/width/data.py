@@ -64,7 +64,11 @@ class Regression:
 
 
 def regression(X: ArrayLike, y: ArrayLike) -> Regression:
-    """Check inputs and targets; ValueError if they are not finite arrays of shapes (m, d) and (m,)."""
+    """Checked data, reduced by ``X = Q R`` to R, (min(m, d), d), and ``z = Q'y``, (min(m, d),).
+
+    ``X`` inputs (m, d), ``y`` targets (m,), in any unit. Returns a ``Regression``. Raises ValueError naming the
+    argument if they are not finite arrays of these shapes.
+    """
     inputs, targets = _check.finite("X", X), _check.finite("y", y)
     if inputs.ndim != 2 or inputs.size == 0:
         raise _check.refuse("X", inputs.shape, "an array of shape (m, d) with m, d >= 1 (the value is its shape)")
@@ -77,7 +81,10 @@ def regression(X: ArrayLike, y: ArrayLike) -> Regression:
 
 
 def width_of(width: float, *, infinite: bool) -> float:
-    """The width as a float, at least 1; ``math.inf`` where the limit is deterministic."""
+    """The width n >= 1 as a float; ``math.inf`` is let pass where ``infinite``.
+
+    Raises ValueError naming ``width`` for anything but one whole number.
+    """
     checked = _check.integer("width", width, minimum=1, infinite=infinite)
     if checked.ndim:
         raise _check.refuse("width", width, "one whole number, at least 1")
@@ -109,10 +116,14 @@ def limit_lr(X: ArrayLike, y: ArrayLike, hidden_layers: int) -> float:
 
     Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), theorem for t = 1.
     """
-    return _limit_lr(regression(X, y), _check.count("hidden_layers", hidden_layers, minimum=1))
+    return limit_lr_of(regression(X, y), _check.count("hidden_layers", hidden_layers, minimum=1))
 
 
-def _limit_lr(data: Regression, layers: int) -> float:
+def limit_lr_of(data: Regression, layers: int) -> float:
+    """``limit_lr`` of data and a number of hidden layers that have passed their checks.
+
+    Raises ValueError naming ``y`` when ``K y = 0``.
+    """
     if data.degenerate:
         raise _check.refuse("y", "a vector with K y = 0", "correlated with the inputs, X'y != 0")
     correlation = data.X.T @ data.y  # y'Ky = |X'y|^2 / d and |Ky|^2 = |X X'y|^2 / d^2

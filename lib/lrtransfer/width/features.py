@@ -10,10 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer import _check
 from lrtransfer.fits import PowerLaw, line
-from lrtransfer.width.data import _limit_lr, regression
-from lrtransfer.width.network import Trained, _pad, one_step
+from lrtransfer.width.data import limit_lr_of, regression
+from lrtransfer.width.network import Trained, draw, explore, one_step, padded, rate_unit
 from lrtransfer.width.optimum import minimise_polynomial, report_edges
-from lrtransfer.width.training import _explore, _network, _rate_unit
 
 Array = NDArray[np.float64]
 
@@ -64,15 +63,15 @@ def feature_updates(
     count = _check.count("steps", steps, minimum=1)
     if len(seeds) == 0:
         raise _check.refuse("seeds", seeds, "a list of one seed or more")
-    _network(width, data, hidden_layers, parametrisation, 0)  # checks the arguments before they are used
-    unit = _rate_unit(width, parametrisation)
+    layers = draw(width, data.d, hidden_layers, parametrisation=parametrisation, seed=0).layers  # checks the arguments
+    unit = rate_unit(width, parametrisation)
     rate = None if lr is None else float(_check.positive("lr", lr)) / unit
     inputs = data.R.T / math.sqrt(data.m)  # its outer product is X'X / m: d columns stand for the m samples
     updates, found = [], []
-    high = 4 * _limit_lr(data, hidden_layers) if rate is None else math.inf
+    high = 4 * limit_lr_of(data, layers) if rate is None else math.inf
     for seed in seeds:
-        network = _network(width, data, hidden_layers, parametrisation, seed)
-        _explore(network, data, count)
+        network = draw(width, data.d, layers, parametrisation=parametrisation, seed=seed)
+        explore(network, data, count)
         eta = rate
         if eta is None:
             eta = float(minimise_polynomial(one_step(network, data)[None], data, 0.0, high)[0])
@@ -107,15 +106,19 @@ def scaling_exponent(sizes: ArrayLike, samples: ArrayLike) -> PowerLaw:
     Returns
     -------
     PowerLaw
-        slope, error, intercept. Points without any spread are fitted with equal weights and error 0.
+        slope, error, intercept. Samples that do not differ between seeds at any size are fitted with equal
+        weights and error 0.
 
     Raises
     ------
     ValueError
-        For other shapes, non-finite samples, or a size at which every sample is zero.
+        For other shapes, non-finite samples, a size at which every sample is zero, or one at which the samples
+        do not differ between seeds while they do at another: their weight would be infinite.
+
+    Source: the delta method for the variance of a logarithm; ``lrtransfer.fits.line``.
     """
-    x = np.log(_check.positive("sizes", sizes))
-    values = _check.finite("samples", samples)
+    widths, values = _check.positive("sizes", sizes), _check.finite("samples", samples)
+    x = np.log(widths)
     if x.ndim != 1 or np.unique(x).size < 2:
         raise _check.refuse("sizes", sizes, "a list of at least two different sizes")
     if values.ndim != 2 or values.shape[0] != x.size or values.shape[1] < 2:
@@ -127,13 +130,16 @@ def scaling_exponent(sizes: ArrayLike, samples: ArrayLike) -> PowerLaw:
     squares = (values / largest) ** 2
     mean = squares.mean(axis=1)
     variance = squares.var(axis=1, ddof=1) / (4 * values.shape[1] * mean**2)
-    flat = bool((variance <= 1e-24).any())  # a spread at rounding level is no spread
-    weight = np.ones(x.size) if flat else 1 / variance
+    flat = variance <= 1e-24  # a spread at rounding level is no spread
+    if flat.any() and not flat.all():
+        allowed = f"different from seed to seed, which they are not at size {widths[flat][0]:g}, or alike at every size"
+        raise _check.refuse("samples", float(values[flat][0, 0]), allowed)
+    weight = np.ones(x.size) if flat.all() else 1 / variance
     target = np.log(largest[:, 0]) + np.log(mean) / 2
     slope, intercept, information = line(x, target, weight)
-    return PowerLaw(float(slope), 0.0 if flat else information**-0.5, float(intercept))
+    return PowerLaw(float(slope), 0.0 if flat.all() else information**-0.5, float(intercept))
 
 
 def _distance(after: Array, before: Array) -> float:
     size = max(len(after), len(before))  # a shorter vector is one with zeros appended
-    return float(np.sum((_pad(after, size) - _pad(before, size)) ** 2))
+    return float(np.sum((padded(after, size) - padded(before, size)) ** 2))

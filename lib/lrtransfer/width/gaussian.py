@@ -135,6 +135,13 @@ class LazyGaussian:
         Standard deviation of an entry, in units of the spaces.
     seed
         Anything ``numpy.random.default_rng`` accepts.
+
+    Raises
+    ------
+    ValueError
+        For a scale that is not positive, and for a query that is longer than its space or not finite.
+
+    Source: the conditional law in the module's docstring.
     """
 
     def __init__(

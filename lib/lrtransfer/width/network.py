@@ -21,10 +21,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lrtransfer.width.data import Regression
+from lrtransfer import _check
+from lrtransfer.width.data import PARAMETRISATIONS, Regression, width_of
 from lrtransfer.width.gaussian import Euclidean, LazyGaussian, Rotated, Space
 
 Array = NDArray[np.float64]
+_NODES = 48  # rates that fix the part of the weights several steps can reach
 
 
 class Matrix(Protocol):
@@ -51,21 +53,51 @@ class Network:
         return len(self.weights) - 1
 
 
-def draw(width: float, d: int, layers: int, *, parametrisation: str, seed: int, coordinates: bool = False) -> Network:
+def draw(
+    width: float, d: int, hidden_layers: int, *, parametrisation: str, seed: int, coordinates: bool = False
+) -> Network:
     """One draw of the initial weights, lazily revealed.
 
     Draws at different widths are independent; the three parametrisations share the normalised weights of a
-    seed. ``coordinates=True`` keeps vectors of R^n (memory linear in n) instead of the rotated coordinates
-    (independent of n).
+    seed.
+
+    Parameters
+    ----------
+    width
+        n >= 1; ``math.inf`` under muP, without ``coordinates``.
+    d
+        Input dimension.
+    hidden_layers, parametrisation, seed, coordinates
+        As in ``lrtransfer.width.one_step_coefficients``.
+
+    Returns
+    -------
+    Network
+        In normalised form, read-out of the length of the last space.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, for one outside these ranges.
+
+    Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), the parametrisations of the setup.
     """
-    entropy = [seed] if math.isinf(width) else [seed, int(width)]
-    seeds = np.random.SeedSequence(entropy).spawn(layers + 2)
-    unit = 1 / math.sqrt(width)
-    spaces: list[Space] = [Euclidean(int(width), unit) if coordinates else Rotated(width) for _ in range(layers + 1)]
+    _check.choice("parametrisation", parametrisation, PARAMETRISATIONS)
+    n = width_of(width, infinite=parametrisation == "mup" and not coordinates)
+    layers = _check.count("hidden_layers", hidden_layers, minimum=1)
+    start = _check.count("seed", seed)
+    seeds = np.random.SeedSequence([start] if math.isinf(n) else [start, int(n)]).spawn(layers + 2)
+    unit = 1 / math.sqrt(n)
+    spaces: list[Space] = [Euclidean(int(n), unit) if coordinates else Rotated(n) for _ in range(layers + 1)]
     readout = spaces[layers].fresh(np.random.default_rng(seeds[-1]), 1)[0]
     first = LazyGaussian(spaces[0], Euclidean(d, unit), scale=1 / math.sqrt(d), seed=seeds[0])
     rest = [LazyGaussian(spaces[i], spaces[i - 1], seed=seeds[i]) for i in range(1, layers + 1)]
-    return Network([first, *rest], readout, 1.0 if parametrisation == "mup" else math.sqrt(width))
+    return Network([first, *rest], readout, 1.0 if parametrisation == "mup" else math.sqrt(n))
+
+
+def rate_unit(width: float, parametrisation: str) -> float:
+    """A rate of the parametrisation over the normalised rate of this module: 1/n under SP, else 1."""
+    return 1 / width if parametrisation == "sp" else 1.0
 
 
 def one_step(network: Network, data: Regression) -> Array:
@@ -75,8 +107,12 @@ def one_step(network: Network, data: Regression) -> Array:
     W_{j+1} b_{j+1}`` the polynomial h_j in eps = eta / s that collects every choice whose lowest layer is j
     obeys
 
-        h_j = -eps (|b_{j+1}|^2 + sum_{i > j} h_i T_ij),        theta = theta_0 + s sum_j h_j A_{j-1}'A_{j-1}
-        u.
+        h_j = -eps (|b_{j+1}|^2 + sum_{i > j} h_i T_ij),
+        theta = theta_0 + s sum_j h_j A_{j-1}'A_{j-1} u.
+
+    The rate is the normalised one; arguments that have passed their checks.
+
+    Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), phi_k; the recursion is derived here.
     """
     w, layers, s = network.weights, network.layers, network.scale
     b = [network.readout]
@@ -110,10 +146,13 @@ def one_step(network: Network, data: Regression) -> Array:
 
 
 class Trained:
-    """Gradient descent from one draw at R rates at once.
+    """Gradient descent from one draw at R rates at once, by the rank-one updates of the module's docstring.
 
-    ``theta`` of shape (steps + 1, d, R) collects the linear forms; columns that overflowed are inf from there
-    on.
+    ``lrs`` (R,) are normalised rates, ``steps`` >= 0; arguments that have passed their checks. ``theta`` of
+    shape (steps + 1, d, R) collects the linear forms; columns that overflowed are inf from there on, and
+    ``diverged`` (R,) says which.
+
+    Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), gradient descent of the setup.
     """
 
     def __init__(self, network: Network, data: Regression, lrs: Array, steps: int) -> None:
@@ -163,7 +202,7 @@ class Trained:
             for b, c in self._past[layer]:
                 along, out = (b, c) if transposed else (c, b)
                 size = max(len(result), len(out))
-                result = _pad(result, size) - self.eps * _dot(along, x) * _pad(out, size)
+                result = padded(result, size) - self.eps * _dot(along, x) * padded(out, size)
         return self._alive(result)
 
     def _alive(self, x: Array) -> Array:
@@ -172,11 +211,28 @@ class Trained:
         return np.where(self.diverged, 0.0, x)
 
 
+def explore(network: Network, data: Regression, steps: int) -> None:
+    """Reveal what training can reach, in an order that does not depend on the rates somebody asks for.
+
+    A lazily revealed matrix depends on the order of the questions. The loss at two rates of one call belongs
+    to one draw in any case, but the draw would differ between two calls with other rates. Runs at fixed rates
+    up to the edge of stability 2 m / (L lambda_max(K)) of the linearised dynamics span what runs at the rates
+    between need: exactly for L <= 3, where the space that training can reach has some (d + 1) t dimensions a
+    layer; nearly for more layers, where it grows exponentially with the number of steps.
+    """
+    one_step(network, data)
+    if steps >= 2:
+        edge = 2 * data.m * data.d / (network.layers * float(np.linalg.norm(data.R, 2)) ** 2)
+        nodes = edge * (1 - np.cos(math.pi * (np.arange(_NODES) + 0.5) / _NODES)) / 2
+        Trained(network, data, nodes, steps)
+
+
+def padded(x: Array, size: int) -> Array:
+    """A vector or a block of columns (rows, ...) with zeros appended to ``size`` rows."""
+    return x if len(x) == size else np.vstack([x, np.zeros((size - len(x), *x.shape[1:]))])
+
+
 def _dot(x: Array, y: Array) -> Array:
     """Column-wise inner products; a shorter vector is one with zeros appended."""
     size = min(len(x), len(y))
     return np.sum(x[:size] * y[:size], axis=0)
-
-
-def _pad(x: Array, size: int) -> Array:
-    return x if len(x) == size else np.vstack([x, np.zeros((size - len(x), *x.shape[1:]))])

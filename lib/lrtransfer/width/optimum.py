@@ -11,6 +11,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
+from lrtransfer import _check
 from lrtransfer.rates import OnEdgeWarning
 from lrtransfer.width.data import Regression
 
@@ -78,18 +79,30 @@ def stationary_points(coefficients: Array, data: Regression, low: float, high: f
 
 
 def minimise_scan(loss: Callable[[Array], Array], low: float, high: float, *, points: int, tie: float) -> float:
-    """Argmin over [low, high] of a loss known only by its values (inf allowed), to 1e-7 of the interval.
+    """Argmin over [low, high] of a loss known only by its values: the lowest of its ``scan_minima``.
 
-    Every local minimum of a scan is bracketed by its neighbours and the brackets shrink together by eight a
-    round; a minimum narrower than the scan's spacing can be missed. ``tie`` is in units of the loss: the
-    smallest rate wins.
+    Arguments as there; ``tie`` is in units of the loss: the smallest rate wins. ``low`` where no loss is finite.
+    """
+    centres, values = scan_minima(loss, low, high, points=points)
+    return float(_lowest(centres[None], values[None], _TIE_SCAN * tie)[0]) if centres.size else low
+
+
+def scan_minima(loss: Callable[[Array], Array], low: float, high: float, *, points: int) -> tuple[Array, Array]:
+    """Local minima over [low, high], ends included, of a loss known only by its values (inf allowed).
+
+    Every local minimum of a scan of ``points`` rates is bracketed by its neighbours and the brackets shrink
+    together by eight a round, to 1e-8 of the interval; a minimum narrower than the scan's spacing can be
+    missed, and two equal neighbours in the scan give one minimum twice.
+
+    ``loss`` takes rates (P,) and returns losses (P,). Returns the rates, increasing, and their losses, (K,)
+    each; K = 0 where no loss is finite.
     """
     lrs = np.linspace(low, high, points)
     values = loss(lrs)
     left, right = np.append(np.inf, values[:-1]), np.append(values[1:], np.inf)
     centres = lrs[np.isfinite(values) & (values <= left) & (values <= right)]
     if centres.size == 0:
-        return low
+        return centres, centres
     reach = lrs[1] - lrs[0]
     offsets = np.linspace(-1, 1, 17)
     while reach > 1e-8 * (high - low):
@@ -98,7 +111,17 @@ def minimise_scan(loss: Callable[[Array], Array], low: float, high: float, *, po
         centres = fan[best, np.arange(centres.size)]
         reach /= 8
     centres = np.sort(centres)
-    return float(_lowest(centres[None], loss(centres)[None], _TIE_SCAN * tie)[0])
+    return centres, loss(centres)
+
+
+def interval_argument(interval: tuple[float, float] | None, default: float) -> tuple[float, float]:
+    """An interval (low, high) of rates with 0 <= low < high; (0, default) where None is given."""
+    if interval is None:
+        return 0.0, default
+    ends = _check.finite("interval", interval, minimum=0.0)
+    if ends.shape != (2,) or not ends[0] < ends[1]:
+        raise _check.refuse("interval", interval, "a pair (low, high) with 0 <= low < high")
+    return float(ends[0]), float(ends[1])
 
 
 def report_edges(best: Array, low: float, high: float, *, stacklevel: int = 3) -> None:

@@ -17,10 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer import _check
 from lrtransfer.fits import line
-from lrtransfer.width.data import Regression, _limit_lr, regression
-from lrtransfer.width.network import one_step
-from lrtransfer.width.optimum import excess, minimise_polynomial, report_edges
-from lrtransfer.width.training import _interval, _network
+from lrtransfer.width.data import Regression, limit_lr_of, regression
+from lrtransfer.width.network import draw, one_step
+from lrtransfer.width.optimum import excess, interval_argument, minimise_polynomial, report_edges
 
 Array = NDArray[np.float64]
 STATISTICS = ("rms", "mean_abs", "abs_mean")
@@ -29,7 +28,11 @@ STATISTICS = ("rms", "mean_abs", "abs_mean")
 def synthetic_data(m: int = 1000, d: int = 1, noise_variance: float = 0.01, *, seed: int) -> tuple[Array, Array]:
     """Inputs and targets of the paper's experiment: ``y = w'x + eps``, x ~ N(0, I_d), w ~ N(0, I_d / d).
 
-    Returns X of shape (m, d) and y of shape (m,). Source: Hayou (2025), setup of Fig. 2.
+    ``m`` samples and ``d`` input dimensions, whole numbers from 1 on; ``noise_variance`` of eps, not negative;
+    equal ``seed``s give equal data. Returns X of shape (m, d) and y of shape (m,). Raises ValueError naming the
+    argument.
+
+    Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), setup of Fig. 2.
     """
     samples, dim = _check.count("m", m, minimum=1), _check.count("d", d, minimum=1)
     variance = float(_check.finite("noise_variance", noise_variance, minimum=0.0))
@@ -50,16 +53,18 @@ def coefficient_draws(
 ) -> Array:
     """``one_step_coefficients`` in normalised rates for many widths and seeds: (widths, seeds, L + 1, d).
 
-    Normalised: the rate under muP and NTP, n times the rate under SP. Draws are independent over widths and
-    seeds.
+    ``theta(eta) = theta_0 + sum_k Phi_k eta^k`` in the normalised rate: the rate under muP and NTP, n times
+    the rate under SP. ``widths`` and ``seeds`` are lists, the rest as in ``one_step_coefficients``. Draws are
+    independent over widths and seeds. Raises ValueError as ``one_step_coefficients`` does.
+
+    Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), phi_k and Lemma 1.
     """
     data = regression(X, y)
-    return np.array(
-        [
-            [one_step(_network(width, data, hidden_layers, parametrisation, seed), data) for seed in seeds]
-            for width in widths
-        ]
-    )
+
+    def one(width: float, seed: int) -> Array:
+        return one_step(draw(width, data.d, hidden_layers, parametrisation=parametrisation, seed=seed), data)
+
+    return np.array([[one(width, seed) for seed in seeds] for width in widths])
 
 
 def exact_argmin(
@@ -67,11 +72,15 @@ def exact_argmin(
 ) -> Array:
     """The exact one-step optimum of every draw on an interval, (0, 4 eta_inf) by default.
 
-    ``coefficients`` of shape (..., L + 1, d) as ``coefficient_draws`` returns them; returns shape (...), with
-    one ``OnEdgeWarning`` that counts the draws whose optimum is an end of the interval.
+    ``argmin_{eta in I} |X theta(eta) - y|^2``, in normalised rates. ``coefficients`` of shape (..., L + 1, d)
+    as ``coefficient_draws`` returns them for the data X (m, d) and y (m,); ``interval`` (low, high) with 0 <=
+    low < high. Returns shape (...), with one ``OnEdgeWarning`` that counts the draws whose optimum is an end
+    of the interval. Raises ValueError naming the argument.
+
+    Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), theorem for t = 1.
     """
     table, data = _table(coefficients, X, y)
-    low, high = _interval(interval, 4 * _limit_lr(data, table.shape[-2] - 1))
+    low, high = interval_argument(interval, 4 * limit_lr_of(data, table.shape[-2] - 1))
     flat = table.reshape(-1, *table.shape[-2:])
     best = minimise_polynomial(flat, data, low, high)
     report_edges(best, low, high)
@@ -93,7 +102,10 @@ def grid_argmin(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike, lrs: ArrayL
         False: one optimum a draw, shape (..., seeds). True: the optimum of the loss averaged over the seeds,
         shape (...).
 
-    One ``OnEdgeWarning`` counts the optima at the lowest or the highest rate of the grid.
+    One ``OnEdgeWarning`` counts the optima at the lowest or the highest rate of the grid. Raises ValueError
+    naming the argument.
+
+    Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), Fig. 2, which sweeps a grid.
     """
     table, data = _table(coefficients, X, y)
     rates = _check.finite("lrs", lrs, minimum=0.0)
@@ -104,6 +116,45 @@ def grid_argmin(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike, lrs: ArrayL
     best = rates[np.argmin(losses.mean(axis=-2) if average else losses, axis=-1)]
     report_edges(best, float(rates.min()), float(rates.max()))
     return best
+
+
+def tied_lrs(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike, high: float = math.inf) -> Array:
+    """All best rates of one draw with one input dimension, where several may share the least loss.
+
+    With d = 1 the loss after one step is ``|x|^2 (theta(eta) - beta)^2 / (2 m)`` up to a constant, beta = x'y
+    / |x|^2, so that it is least at every root of ``theta(eta) = beta``, an equation of degree L.
+
+    Parameters
+    ----------
+    coefficients
+        theta_0, Phi_1 .. Phi_L of one draw, shape (L + 1, 1).
+    X, y
+        The data the coefficients were drawn for, shapes (m, 1) and (m,).
+    high
+        Only rates below it, > 0; ``math.inf`` for all.
+
+    Returns
+    -------
+    array
+        The roots in (0, high), increasing, shape (K,) with K <= L; K = 0 where there is none.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument; for more than one draw or input dimension.
+
+    Source: derived here; the definition of eta_n in Hayou, 'A Proof of Learning Rate Transfer under muP'
+    (2025), assumes that the best rate is unique.
+    """
+    table, data = _table(coefficients, X, y)
+    if data.d != 1 or table.ndim != 2:
+        raise _check.refuse("coefficients", table.shape, "of shape (L + 1, 1) (the value is its shape)")
+    top = _check.one("high", _check.positive("high", high, infinite=True))
+    shifted = table[:, 0].copy()
+    shifted[0] -= _slope(data)
+    roots = np.roots(shifted[::-1])
+    real = roots.real[(np.abs(roots.imag) < 1e-9 * np.abs(roots)) & (roots.real > 0)]
+    return np.sort(real[real < top])
 
 
 def limit_spread(X: ArrayLike, y: ArrayLike, hidden_layers: int) -> float:
@@ -126,11 +177,10 @@ def limit_spread(X: ArrayLike, y: ArrayLike, hidden_layers: int) -> float:
     layers = _check.count("hidden_layers", hidden_layers, minimum=1)
     if data.d != 1:
         raise _check.refuse("X", data.X.shape, "of shape (m, 1) (the value is its shape)")
-    slope = float(data.z[0] / data.R[0, 0])
     norms = 4 * (1 + (layers - 1) * (2 * layers - 1) / (6 * layers))
     passed = sum(j**2 * (layers - i) ** 2 for i in range(2, layers) for j in range(1, i))
-    second = (slope / layers**2) ** 2 * (math.comb(layers + 1, 3) ** 2 + passed)
-    return _limit_lr(data, layers) * math.sqrt(norms + second)
+    second = (_slope(data) / layers**2) ** 2 * (math.comb(layers + 1, 3) ** 2 + passed)
+    return limit_lr_of(data, layers) * math.sqrt(norms + second)
 
 
 def sweep_error(optima: ArrayLike, target: float, statistic: str = "rms") -> Array:
@@ -139,7 +189,10 @@ def sweep_error(optima: ArrayLike, target: float, statistic: str = "rms") -> Arr
     "rms" ``sqrt(mean (eta - target)^2)``, "mean_abs" ``mean |eta - target|``, "abs_mean" ``|mean eta -
     target|``. The last is the one number a curve of mean optimum against width suggests. As long as noise
     dominates its scatter over experiments is as large as itself; with more seeds than about n (c / bias)^2
-    the bias ``bias / n`` of the optimum takes over.
+    the bias ``bias / n`` of the optimum takes over. In the unit of the rates. Raises ValueError naming the
+    argument.
+
+    Source: the statistics that Fig. 2 of Hayou (2025) may show; it does not say which.
     """
     _check.choice("statistic", statistic, STATISTICS)
     off = _check.finite("optima", optima) - float(_check.finite("target", target))
@@ -151,8 +204,11 @@ def sweep_error(optima: ArrayLike, target: float, statistic: str = "rms") -> Arr
 def break_slopes(widths: ArrayLike, errors: ArrayLike, at: float = 1024) -> tuple[Array, Array]:
     """Least-squares slopes of log error against log width up to ``at`` and from ``at`` on.
 
-    ``errors`` of shape (widths, ...), nonnegative; returns two arrays of shape (...). A part that contains an
-    error of exactly zero (a grid sweep can produce it) has slope -inf.
+    ``widths`` (widths,), positive; ``errors`` (widths, ...), nonnegative, in any unit; returns two arrays of
+    shape (...). A part that contains an error of exactly zero (a grid sweep can produce it) has slope -inf.
+    Raises ValueError naming the argument, with fewer than two widths on either side of ``at``.
+
+    Source: the break at n = 1024 that Hayou (2025) reports in Fig. 2.
     """
     sizes, values = _check.positive("widths", widths), _check.finite("errors", errors, minimum=0.0)
     if sizes.ndim != 1 or values.shape[:1] != sizes.shape:
@@ -167,6 +223,19 @@ def break_slopes(widths: ArrayLike, errors: ArrayLike, at: float = 1024) -> tupl
     return slopes[0], slopes[1]
 
 
+def shows_break(early: ArrayLike, late: ArrayLike) -> NDArray[np.bool_]:
+    """Whether slopes look like the printed figure: n^(-1/2) at first, clearly faster from the break on.
+
+        |early + 1/2| < 0.2    and    late < -0.8
+
+    ``early``, ``late`` as ``break_slopes`` returns them, same shape; -inf in ``late`` counts as faster.
+    Raises ValueError for a NaN.
+
+    Source: the break at n = 1024 that Hayou (2025) reports in Fig. 2; the bounds are this book's.
+    """
+    return (np.abs(_check.number("early", early) + 0.5) < 0.2) & (_check.number("late", late) < -0.8)
+
+
 def break_probability(
     widths: ArrayLike,
     optima: ArrayLike,
@@ -178,12 +247,14 @@ def break_probability(
     seed: int = 0,
     at: float = 1024,
 ) -> float:
-    """How often an experiment with few seeds shows a break like the printed one.
-
-    A break: the slope is in (-0.7, -0.3) up to ``at`` and below -0.8 from there on.
+    """How often an experiment with few seeds shows a break like the printed one: a share of ``shows_break``.
 
     ``optima`` of shape (widths, draws) is a large pool; each replica picks ``seeds`` draws of every width,
-    with replacement, and forms ``sweep_error`` and ``break_slopes``. Returns a fraction of ``replicas``.
+    with replacement, and forms ``sweep_error`` (``target``, ``statistic``) and ``break_slopes`` (``widths``,
+    ``at``). Returns a fraction of ``replicas``, a number in [0, 1] with standard error at most (4 replicas)^(-1/2).
+    Raises ValueError naming the argument.
+
+    Source: this book, on Fig. 2 of Hayou (2025).
     """
     pool = _check.finite("optima", optima)
     few, many = _check.count("seeds", seeds, minimum=1), _check.count("replicas", replicas, minimum=1)
@@ -192,7 +263,12 @@ def break_probability(
     picks = np.random.default_rng(seed).integers(0, pool.shape[1], size=(len(pool), many, few))
     errors = sweep_error(np.take_along_axis(pool[:, None, :], picks, axis=2), target, statistic)
     early, late = break_slopes(widths, errors, at)
-    return float(np.mean((np.abs(early + 0.5) < 0.2) & (late < -0.8)))
+    return float(np.mean(shows_break(early, late)))
+
+
+def _slope(data: Regression) -> float:
+    """Slope beta = x'y / |x|^2 of the best line with one input dimension."""
+    return float(data.z[0] / data.R[0, 0])
 
 
 def _table(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike) -> tuple[Array, Regression]:

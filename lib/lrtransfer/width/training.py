@@ -1,22 +1,23 @@
-"""One draw of the weights: its one-step coefficients, its loss against the rate, and its best rate."""
+"""One draw of the weights: its one-step coefficients, its loss against the rate, its best rate and the runners-up."""
 
 from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer import _check
 from lrtransfer.rates import OnEdgeWarning
-from lrtransfer.width.data import PARAMETRISATIONS, Regression, _limit_lr, regression, width_of
-from lrtransfer.width.network import Network, Trained, draw, one_step
-from lrtransfer.width.optimum import minimise_polynomial, minimise_scan
+from lrtransfer.width.data import Regression, limit_lr_of, regression
+from lrtransfer.width.network import Network, Trained, draw, explore, one_step, rate_unit
+from lrtransfer.width.optimum import interval_argument, minimise_polynomial, minimise_scan, scan_minima
 
 Array = NDArray[np.float64]
 _SCAN = 129  # rates in the scan of a loss curve after several steps
-_NODES = 48  # rates that fix the part of the weights several steps can reach
 
 
 def one_step_coefficients(
@@ -63,9 +64,9 @@ def one_step_coefficients(
     Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), phi_k and Lemma 1.
     """
     data = regression(X, y)
-    network = _network(width, data, hidden_layers, parametrisation, seed, coordinates=coordinates)
+    network = draw(width, data.d, hidden_layers, parametrisation=parametrisation, seed=seed, coordinates=coordinates)
     coefficients = one_step(network, data)
-    return coefficients * _rate_unit(width, parametrisation) ** -np.arange(len(coefficients))[:, None]
+    return coefficients * rate_unit(width, parametrisation) ** -np.arange(len(coefficients))[:, None]
 
 
 def training_loss(
@@ -114,9 +115,9 @@ def training_loss(
     data = regression(X, y)
     rates = _check.finite("lrs", lrs, minimum=0.0)
     count = _check.count("steps", steps)
-    network = _network(width, data, hidden_layers, parametrisation, seed)
-    _explore(network, data, count)
-    losses = _losses(network, data, rates.ravel() / _rate_unit(width, parametrisation), count)
+    network = draw(width, data.d, hidden_layers, parametrisation=parametrisation, seed=seed)
+    explore(network, data, count)
+    losses = _losses(network, data, rates.ravel() / rate_unit(width, parametrisation), count)
     return losses.reshape(count + 1, *rates.shape)
 
 
@@ -164,21 +165,15 @@ def optimal_lr(
     """
     data = regression(X, y)
     count = _check.count("steps", steps, minimum=1)
-    network = _network(width, data, hidden_layers, parametrisation, seed)
-    unit = _rate_unit(width, parametrisation)
-    ends = _interval(interval, 4 * _limit_lr(data, network.layers) * unit)
+    network = draw(width, data.d, hidden_layers, parametrisation=parametrisation, seed=seed)
+    unit = rate_unit(width, parametrisation)
+    ends = interval_argument(interval, 4 * limit_lr_of(data, network.layers) * unit)
     low, high = ends[0] / unit, ends[1] / unit
     if count == 1:
         best = float(minimise_polynomial(one_step(network, data)[None], data, low, high)[0])
     else:
-        _explore(network, data, count)
-        best = minimise_scan(
-            lambda lrs: data.excess(Trained(network, data, lrs, count).theta[-1]),
-            low,
-            high,
-            points=_SCAN,
-            tie=float(data.z @ data.z),
-        )
+        explore(network, data, count)
+        best = minimise_scan(_excess(network, data, count), low, high, points=_SCAN, tie=float(data.z @ data.z))
     if min(best - low, high - best) <= 1e-7 * (high - low) * (count > 1):
         best = low if best - low < high - best else high
         warnings.warn(
@@ -189,44 +184,78 @@ def optimal_lr(
     return best * unit
 
 
-def _network(
-    width: float, data: Regression, layers: int, parametrisation: str, seed: int, *, coordinates: bool = False
-) -> Network:
-    _check.choice("parametrisation", parametrisation, PARAMETRISATIONS)
-    n = width_of(width, infinite=parametrisation == "mup" and not coordinates)
-    depth = _check.count("hidden_layers", layers, minimum=1)
-    entropy = _check.count("seed", seed)
-    return draw(n, data.d, depth, parametrisation=parametrisation, seed=entropy, coordinates=coordinates)
+class Minima(NamedTuple):
+    """Local minima of a loss against the rate, lowest first: rates and excess losses, (count,) each."""
+
+    lr: Array
+    excess: Array
 
 
-def _rate_unit(width: float, parametrisation: str) -> float:
-    """A rate of the parametrisation over the normalised rate of ``network``."""
-    return 1 / width if parametrisation == "sp" else 1.0
+def lowest_minima(
+    width: float,
+    X: ArrayLike,
+    y: ArrayLike,
+    hidden_layers: int,
+    *,
+    steps: int,
+    count: int = 2,
+    interval: tuple[float, float] | None = None,
+    parametrisation: str = "mup",
+    seed: int,
+    points: int = 801,
+) -> Minima:
+    """The lowest local minima of the training loss inside an interval of rates: the best rate and its runners-up.
 
+    Excess loss ``(|X theta^(t)(eta) - y|^2 - min_theta |X theta - y|^2) / (2 m)``, by a scan of ``points``
+    rates, every local minimum refined to 1e-8 of the interval. A minimum narrower than the scan's spacing can
+    be missed.
 
-def _interval(interval: tuple[float, float] | None, default: float) -> tuple[float, float]:
-    if interval is None:
-        return 0.0, default
-    ends = _check.finite("interval", interval, minimum=0.0)
-    if ends.shape != (2,) or not ends[0] < ends[1]:
-        raise _check.refuse("interval", interval, "a pair (low, high) with 0 <= low < high")
-    return float(ends[0]), float(ends[1])
+    Parameters
+    ----------
+    width, X, y, hidden_layers, parametrisation, seed
+        As in ``one_step_coefficients``; ``math.inf`` is the limit under muP.
+    steps
+        Number of gradient steps, >= 1.
+    count
+        How many minima, >= 1.
+    interval
+        As in ``optimal_lr``. An end of it is no local minimum.
+    points
+        Rates in the scan, >= 3.
 
+    Returns
+    -------
+    Minima
+        Rates in the parametrisation's own unit and excess losses, lowest first; inf and inf where the loss
+        has fewer minima.
 
-def _explore(network: Network, data: Regression, steps: int) -> None:
-    """Reveal what training can reach, in an order that does not depend on the rates somebody asks for.
+    Raises
+    ------
+    ValueError
+        As ``optimal_lr``, and for a count below 1 or fewer than three points.
 
-    A lazily revealed matrix depends on the order of the questions. The loss at two rates of one call belongs
-    to one draw in any case, but the draw would differ between two calls with other rates. Runs at fixed rates
-    up to the edge of stability 2 m / (L lambda_max(K)) of the linearised dynamics span what runs at the rates
-    between need: exactly for L <= 3, where the space that training can reach has some (d + 1) t dimensions a
-    layer; nearly for more layers, where it grows exponentially with the number of steps.
+    Source: a question to the definition of eta_n^(t) in Hayou, 'A Proof of Learning Rate Transfer under muP'
+    (2025): how near the runner-up of the argmin is.
     """
-    one_step(network, data)
-    if steps >= 2:
-        edge = 2 * data.m * data.d / (network.layers * float(np.linalg.norm(data.R, 2)) ** 2)
-        nodes = edge * (1 - np.cos(math.pi * (np.arange(_NODES) + 0.5) / _NODES)) / 2
-        Trained(network, data, nodes, steps)
+    data = regression(X, y)
+    number, wanted = _check.count("steps", steps, minimum=1), _check.count("count", count, minimum=1)
+    scanned = _check.count("points", points, minimum=3)
+    network = draw(width, data.d, hidden_layers, parametrisation=parametrisation, seed=seed)
+    unit = rate_unit(width, parametrisation)
+    low, high = (end / unit for end in interval_argument(interval, 4 * limit_lr_of(data, network.layers) * unit))
+    explore(network, data, number)
+    lrs, excess = scan_minima(_excess(network, data, number), low, high, points=scanned)
+    apart = 1e-7 * (high - low)  # the scan's refinement ends well below this
+    inside = (lrs > low + apart) & (lrs < high - apart) & (np.diff(lrs, prepend=-math.inf) > apart)
+    lrs, excess = lrs[inside], excess[inside]
+    order = np.argsort(excess, kind="stable")[:wanted]
+    missing = np.full(wanted - order.size, math.inf)
+    return Minima(np.append(lrs[order] * unit, missing), np.append(excess[order] / (2 * data.m), missing))
+
+
+def _excess(network: Network, data: Regression, steps: int) -> Callable[[Array], Array]:
+    """``|R theta - z|^2`` after the steps, as a function of the rates (P,)."""
+    return lambda lrs: data.excess(Trained(network, data, lrs, steps).theta[-1])
 
 
 def _losses(network: Network, data: Regression, lrs: Array, steps: int) -> Array:

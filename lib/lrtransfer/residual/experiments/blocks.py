@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lrtransfer._check import count, finite, one, positive, refuse
 from lrtransfer.residual.data import load
-from lrtransfer.residual.settings import NetworkSettings, ResNet
+from lrtransfer.residual.settings import NetworkSettings, ResNet, check_settings
+from lrtransfer.residual.stepping import optimiser_of, root_mean_square
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -21,11 +23,16 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class BlockWork:
-    """Blocks of networks of several depths, before and after training; all arrays (depths, seeds).
+    r"""Blocks of networks of several depths, before and after training; all arrays (depths, seeds).
 
-    ``start``: root mean square, over images and units, of what the blocks add to the stream, h^L - h^0, before
-    training. ``learnt``: of its change by training. ``read_in``: of the change of h^0. ``loss``: after training, in
-    nats. ``without``: the same trained network with its blocks taken out.
+    With |.| the root mean square over images and units, b = h^L - h^0 what the blocks add to the stream, subscript 0
+    before and T after training:
+
+        ``start`` = |b_0|,  ``learnt`` = |b_T - b_0|,  ``read_in`` = |h^0_T - h^0_0|
+
+    ``loss``: cross-entropy of head(h^L_T) in nats; ``without``: of head(h^0_T), the trained network with its blocks
+    taken out. inf where a run overflowed. For many blocks with multiplier L^-a one expects, to first order,
+    ``start`` ~ L^(1/2 - a) and ``learnt`` ~ L^(1 - 2a) under SGD. Source: Eqs. 1, 2 and Sec. 4 of the paper.
     """
 
     start: Array
@@ -37,11 +44,15 @@ class BlockWork:
 
 @dataclass(frozen=True)
 class InnerWork:
-    """The two convolutions of the middle block, after training; all arrays (depths, seeds), root mean squares.
+    r"""The two convolutions of the middle block, W_2 phi(W_1 phi(h)), after training; all arrays (depths, seeds).
 
-    ``own``: change of the first one's output by the change of its own weights. ``inherited``: change of that output
-    because the block's input changed, weights held. ``outer``: change of the second one's output by its own
-    weights. ``stream``: change of the stream after the last block.
+    With |.| the root mean square, subscript 0 before and T after training, z = phi(h) what the block reads:
+
+        ``own`` = |(W_1T - W_10) z_T|,  ``inherited`` = |W_10 (z_T - z_0)|,  ``stream`` = |h^L_T - h^L_0|,
+        ``outer`` = |(W_2T - W_20) phi(W_1T z_T)| / sqrt(9 N), without the branch's L^-1/2
+
+    inf where a run overflowed. ``own`` ~ L^-1/2 under the paper's rates and SGD: the gradient of W_1 carries the
+    branch multiplier once. Source: Eq. 1 of the paper; the question is that of arXiv 2512.21075.
     """
 
     own: Array
@@ -55,28 +66,28 @@ def block_work(
 ) -> BlockWork:
     """Train networks of several depths on one fixed batch by full-batch steps, then take them apart.
 
-    ``settings``: any network; its depth, steps and batch are replaced. ``lr``: base rate.
-    Returns ``BlockWork``. Raises ``ValueError`` as the settings do.
+    ``settings``: any network; its depth, steps and batch are replaced, its optimiser and schedule are used. ``lr``:
+    base rate eta_0. ``steps``, ``seeds``, ``images``: how many, 1 at least.
+    Returns ``BlockWork``. Raises ``ValueError`` naming the argument.
     """
     import torch
     import torch.nn.functional as F
 
+    check_settings(settings)
     rows = []
-    for depth in depths:
-        for seed in range(seeds):
-            network, x, y = _fresh(settings, depth, steps, images, seed)
-            with torch.no_grad():
-                before = _ends(network, x)
-            _descend(network, x, y, replace(settings, depth=depth), lr, steps, 0.0)
-            with torch.no_grad():
-                after = _ends(network, x)
-                loss, without = (float(F.cross_entropy(network.head(h), y)) for h in (after[1], after[0]))
-            added = [top - bottom for bottom, top in (before, after)]
-            rows.append(
-                (_rms(added[0]), _rms(added[1] - added[0]), _rms(after[0] - before[0]), loss, without),
-            )
-    columns = np.array(rows).reshape(len(depths), seeds, 5)
-    return BlockWork(*np.moveaxis(columns, -1, 0))
+    for s, seed in _runs(settings, depths, steps, seeds, images):
+        network, x, y = _fresh(s, seed)
+        with torch.no_grad():
+            before = _ends(network, x)
+        _descend(network, x, y, s, lr, 0.0)
+        with torch.no_grad():
+            after = _ends(network, x)
+            losses = (float(F.cross_entropy(network.head(h), y)) for h in (after[1], after[0]))
+            loss, without = (value if math.isfinite(value) else math.inf for value in losses)
+        added = [top - bottom for bottom, top in (before, after)]
+        sizes = (added[0], added[1] - added[0], after[0] - before[0])
+        rows.append((*map(root_mean_square, sizes), loss, without))
+    return BlockWork(*np.moveaxis(np.array(rows).reshape(len(depths), seeds, 5), -1, 0))
 
 
 def inner_work(
@@ -85,61 +96,72 @@ def inner_work(
     """Train networks of two convolutions a block on one fixed batch, and see which of them learns.
 
     ``settings``: a ``ResNet`` without normalisation. ``boost``: exponent b of a factor L^b on the rate of the first
-    convolutions. Others: ``block_work``. Returns ``InnerWork``. Raises ``ValueError`` as the settings do.
+    convolutions. Others: ``block_work``. Returns ``InnerWork``. Raises ``ValueError`` naming the argument.
     """
     import torch
 
-    rows = []
-    for depth in depths:
-        for seed in range(seeds):
-            network, x, y = _fresh(settings, depth, steps, images, seed)
-            middle: Any = network.blocks[(depth - 1) // 2]
-            act, first, _, second = middle.branch
-            with torch.no_grad():
-                was = [layer.weight.clone() for layer in (first, second)]
-                into, _, top = _middle(network, x, middle)
-                old = act(into)
-            _descend(network, x, y, replace(settings, depth=depth), lr, steps, boost)
-            with torch.no_grad():
-                into, hidden, now = _middle(network, x, middle)
-                new = act(into)
-                own = first(new)
-                outer = second(hidden) / second.scale.multiplier  # in units of the convolution, without 1/sqrt(L)
-                for layer, weight in zip((first, second), was, strict=True):
-                    layer.weight.copy_(weight)
-                own = own - first(new)
-                outer = (outer - second(hidden) / second.scale.multiplier) / math.sqrt(9 * settings.width)
-                rows.append((_rms(own), _rms(first(new - old)), _rms(outer), _rms(now - top)))
-    columns = np.array(rows).reshape(len(depths), seeds, 4)
-    return InnerWork(*np.moveaxis(columns, -1, 0))
+    check_settings(settings)
+    if not isinstance(settings, ResNet):
+        raise refuse("settings", settings, "a ResNet: its blocks have two convolutions")
+    if settings.norm is not None:
+        raise refuse("settings.norm", settings.norm, "None: a normalisation would rescale what each convolution adds")
+    power, rows = one("boost", finite("boost", boost)), []
+    for s, seed in _runs(settings, depths, steps, seeds, images):
+        network, x, y = _fresh(s, seed)
+        middle: Any = network.blocks[(s.depth - 1) // 2]
+        act, first, _, second = middle.branch
+        with torch.no_grad():
+            was = [layer.weight.clone() for layer in (first, second)]
+            into, _, top = _middle(network, x, middle)
+            old = act(into)
+        _descend(network, x, y, s, lr, power)
+        with torch.no_grad():
+            into, hidden, now = _middle(network, x, middle)
+            new = act(into)
+            own = first(new)
+            outer = second(hidden) / second.scale.multiplier  # in units of the convolution, without 1/sqrt(L)
+            for layer, weight in zip((first, second), was, strict=True):
+                layer.weight.copy_(weight)
+            own = own - first(new)
+            outer = (outer - second(hidden) / second.scale.multiplier) / math.sqrt(9 * settings.width)
+            rows.append(tuple(map(root_mean_square, (own, first(new - old), outer, now - top))))
+    return InnerWork(*np.moveaxis(np.array(rows).reshape(len(depths), seeds, 4), -1, 0))
 
 
-def _fresh(settings: NetworkSettings, depth: int, steps: int, images: int, seed: int) -> tuple[Any, Tensor, Tensor]:
+def _runs(
+    settings: NetworkSettings, depths: Sequence[int], steps: int, seeds: int, images: int
+) -> list[tuple[NetworkSettings, int]]:
+    """Settings and seed of every run, depth by depth."""
+    numbers = [count("depths", depth, minimum=1) for depth in depths]
+    if not numbers:
+        raise refuse("depths", depths, "one or more whole numbers")
+    changed: dict[str, Any] = {"steps": count("steps", steps, minimum=1), "batch": count("images", images, minimum=1)}
+    if settings.warmup_steps > changed["steps"]:
+        raise refuse("steps", steps, f"at least the {settings.warmup_steps} steps of the warm-up")
+    draws = range(count("seeds", seeds, minimum=1))
+    return [(replace(settings, depth=depth, **changed), seed) for depth in numbers for seed in draws]
+
+
+def _fresh(settings: NetworkSettings, seed: int) -> tuple[Any, Tensor, Tensor]:
     import torch
 
     from lrtransfer.residual.modules import build, initialise
 
     data = load(settings.data)
-    network = build(replace(settings, depth=depth, steps=steps, batch=images), data.shape, data.classes)
+    network = build(settings, data.shape, data.classes)
     initialise(network, seed)
-    return network, torch.tensor(np.asarray(data.train_x[:images])), torch.tensor(data.train_y[:images])
+    first = slice(settings.batch)
+    return network, torch.tensor(np.asarray(data.train_x[first])), torch.tensor(data.train_y[first])
 
 
-def _descend(
-    network: Any, x: Tensor, y: Tensor, settings: NetworkSettings, lr: float, steps: int, boost: float
-) -> None:
+def _descend(network: Any, x: Tensor, y: Tensor, settings: NetworkSettings, lr: float, boost: float) -> None:
     import torch
     import torch.nn.functional as F
 
-    from lrtransfer.residual.modules import parameter_groups, scaled_parameters
-
-    groups = parameter_groups(network, settings, lr)
-    for group, (_, layer) in zip(groups, scaled_parameters(network), strict=True):
-        if layer.role == "inner":
-            group["lr"] *= settings.depth**boost
-    by = torch.optim.SGD(groups, lr=lr)
+    rate = one("lr", positive("lr", lr))
+    by = optimiser_of(network, settings, rate, factors={"inner": settings.depth**boost})
     with torch.enable_grad():
-        for _ in range(steps):
+        for _ in range(settings.steps):
             by.zero_grad()
             F.cross_entropy(network(x), y).backward()
             by.step()
@@ -164,7 +186,3 @@ def _middle(network: Any, x: Tensor, block: Any) -> tuple[Tensor, Tensor, Tensor
     for hook in hooks:
         hook.remove()
     return seen["into"], seen["hidden"], top
-
-
-def _rms(values: Tensor) -> float:
-    return float(values.double().square().mean().sqrt())

@@ -9,42 +9,45 @@ from lrtransfer.presets import PRESETS
 from lrtransfer.residual.experiments.families import Family
 from lrtransfer.residual.settings import ResidualMLP
 
+# Number of seeds; octaves between the rates; lowest and highest log2 of them, one pair for all depths or one a depth.
+Sweep = tuple[int, float, tuple[tuple[float, float], ...]]
 
-def _rows(
-    network: ResidualMLP, depths: tuple[int, ...], seeds: int, octaves: float, grids: dict[str, tuple[float, float]]
-) -> tuple[Family, ...]:
-    """One family for each parametrisation in ``grids``, which has its lowest and highest log2 rate."""
+
+def _rows(network: ResidualMLP, depths: tuple[int, ...], sweeps: dict[str, Sweep]) -> tuple[Family, ...]:
+    """One family for each parametrisation in ``sweeps``."""
     return tuple(
-        Family(name, replace(network, parametrisation=name), "depth", depths, (grid,), octaves, seeds)
-        for name, grid in grids.items()
+        Family(name, replace(network, parametrisation=name), "depth", depths, windows, octaves, seeds)
+        for name, (seeds, octaves, windows) in sweeps.items()
     )
 
 
-# Every grid holds all optima of its row, from the deepest network's to the border of divergence of the
-# shallowest. smoke and book: no best rate on an edge, by best_lr. full: the ends checked with two seeds and
-# coarser rates at depths 48 (all three) and 3 (sp). sp's rates fall with the width too, so its grid moves
-# with the width.
+# Every grid holds all optima of its row and reaches beyond the shallowest network's border of divergence. Unscaled
+# branches move by octaves, which few seeds show; whether scaled ones stay within one takes more. smoke, book: no best
+# rate on an edge, by best_lr. full: the ends checked with two seeds and coarser rates at depths 48 (all three) and 3
+# (sp). sp's rates fall with the width too, so its grid moves with the width.
 _FAMILIES = {
     "smoke": _rows(
         ResidualMLP(width=16, steps=20, batch=64, eval_points=300),
         depths=(2, 4, 8),
-        seeds=2,
-        octaves=1.0,
-        grids={"sp": (-6, 4), "mup": (-5, 5), "mup_sqrt_depth": (-2, 5)},
+        sweeps={"sp": (2, 1.0, ((-6, 4),)), "mup": (2, 1.0, ((-5, 5),)), "mup_sqrt_depth": (2, 1.0, ((-2, 5),))},
     ),
     "book": _rows(
         ResidualMLP(width=64, steps=40),
         depths=(3, 6, 12, 24),
-        seeds=5,
-        octaves=0.5,
-        grids={"sp": (-11, 1), "mup": (-8, 3), "mup_sqrt_depth": (-2, 4)},
+        sweeps={
+            "sp": (6, 0.5, ((-2.5, 0.5), (-4, 0.5), (-6, 0.5), (-9.75, 0.25))),
+            "mup": (6, 0.5, ((-1, 2.5), (-2.75, 2.25), (-4.5, 2.5), (-8, 2.5))),
+            "mup_sqrt_depth": (9, 0.5, ((0, 3),)),
+        },
     ),
     "full": _rows(
         ResidualMLP(width=256, steps=40),
         depths=(3, 6, 12, 24, 48),
-        seeds=10,
-        octaves=0.25,
-        grids={"sp": (-21, 1), "mup": (-18, 3), "mup_sqrt_depth": (-2, 4)},
+        sweeps={
+            "sp": (10, 0.25, ((-21, 1),)),
+            "mup": (10, 0.25, ((-18, 3),)),
+            "mup_sqrt_depth": (30, 0.25, ((-2, 4),)),
+        },
     ),
 }
 

@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer._check import choice, refuse
+from lrtransfer.fits import mean_and_error
 from lrtransfer.rates import BestLR, Drift, OnEdgeWarning, best_lr, drift
-from lrtransfer.residual.experiments.measures import mean_and_error
+from lrtransfer.residual.experiments.measures import gain, move
 from lrtransfer.residual.settings import NetworkSettings
 from lrtransfer.residual.training import train_sweep
+from lrtransfer.verdicts import Estimate
 
 Array = NDArray[np.float64]
 SWEPT = ("lr", "momentum", "weight_decay", "gamma0")
@@ -89,28 +91,36 @@ class FamilyResult:
         return drift(list(self.best), self.family.sizes)
 
     @property
-    def shift(self) -> float:
-        """log2 of the best value at the last size over that at the first."""
-        return math.log2(self.best[-1].lr / self.best[0].lr)
+    def moved(self) -> Estimate:
+        """log2 of the best value at the last size over that at the first, octaves; error inf if one is on an edge."""
+        return move(self.best[0], self.best[-1])
 
     @property
-    def shift_error(self) -> float:
-        """Standard error of ``shift`` over seeds: those of its two ends, in quadrature."""
-        first, last = (math.log2(b.high / b.lr) for b in (self.best[0], self.best[-1]))
-        return math.hypot(first, last)
+    def trend(self) -> Estimate:
+        """The slope of ``drift`` with its error, inf if any best value is on an edge."""
+        found = self.drift
+        return Estimate(found.slope, math.inf if self.on_edge else found.slope_error, self.family.seeds)
 
     @property
     def on_edge(self) -> bool:
         """Whether any best value is only a bound."""
         return any(b.on_edge for b in self.best)
 
+    @property
+    def lowest_logs(self) -> Array:
+        """Log losses of every seed at the best value on every size's grid, (sizes, seeds)."""
+        logs = [np.log(table) for table in self.losses]  # inf where diverged
+        return np.array([one[int(np.argmin(np.sort(one, axis=1).mean(axis=1)))] for one in logs])
+
     def lowest(self) -> tuple[Array, Array]:
         """Mean log loss at the best value on every size's grid and its standard error over seeds, (sizes,) each."""
-        rows = []
-        for table in self.losses:
-            logs = np.log(table)  # inf where diverged
-            rows.append(logs[int(np.argmin(np.sort(logs, axis=1).mean(axis=1)))])
-        return mean_and_error(rows)
+        return mean_and_error(self.lowest_logs)
+
+    def gained(self, first: int, last: int) -> Estimate:
+        """Fall of the lowest log loss from size number ``first`` to ``last``; error inf where one is on an edge."""
+        found = gain(*self.lowest_logs[[first, last]])
+        edge = self.best[first].on_edge or self.best[last].on_edge
+        return replace(found, error=math.inf) if edge else found
 
 
 @cache
@@ -147,15 +157,18 @@ def train_values(family: Family, i: int, *, evaluations: bool = True) -> Array:
 def optimum_text(best: BestLR) -> str:
     """log2 of a best value with its standard error, and whether it is on the edge of what was searched."""
     edge = " (edge)" if best.on_edge else ""
-    return f"{math.log2(best.lr):.2f} ± {math.log2(best.high / best.lr):.2f}{edge}"
+    return f"{math.log2(best.lr):.2f} ± {best.spread:.2f}{edge}"
 
 
-def optima_row(result: FamilyResult) -> list[str]:
-    """A table's row: name, log2 of every best value, change from first to last, octaves per octave."""
-    slope = result.drift
+def optima_row(result: FamilyResult, octaves: float = 1.0) -> list[str]:
+    """A table's row: name, log2 of every best value, change from first to last, octaves per octave, and the verdict.
+
+    The last entry says whether "moves by at most ``octaves``" holds, fails or is not resolved.
+    """
     return [
         result.family.name,
         *(optimum_text(b) for b in result.best),
-        f"{result.shift:+.2f} ± {result.shift_error:.2f}",
-        f"{slope.slope:+.2f} ± {slope.slope_error:.2f}",
+        str(result.moved),
+        str(result.trend),
+        result.moved.outcome("within", octaves),
     ]

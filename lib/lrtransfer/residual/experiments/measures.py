@@ -1,15 +1,19 @@
-"""What the chapter reads off its runs: means with errors, differences in standard errors, distances of curves."""
+"""What the chapter reads off its runs: moves and gains with errors over common seeds, distances of curves."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lrtransfer._check import choice
+from lrtransfer._check import choice, refuse
+from lrtransfer.fits import mean_and_error
+from lrtransfer.rates import BestLR, half_error, shift
 from lrtransfer.residual.coordinates import CoordinateCheck
+from lrtransfer.verdicts import Estimate
 
 if TYPE_CHECKING:
     from lrtransfer.residual.experiments.families import FamilyResult
@@ -17,45 +21,69 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-def mean_and_error(values: ArrayLike) -> tuple[Array, Array]:
-    """Mean of ``values`` (*, seeds) over seeds and its standard error, (*,) each; the error of one seed is zero."""
-    values = np.asarray(values, dtype=float)
-    seeds = values.shape[-1]
-    mean = np.asarray(values.mean(axis=-1))
-    if seeds == 1:
-        return mean, np.zeros_like(mean)
-    return mean, np.asarray(values.std(axis=-1, ddof=1) / math.sqrt(seeds))
+def estimate(values: ArrayLike) -> Estimate:
+    """The mean of ``values`` (seeds,) with its standard error, inf where a value is not finite."""
+    mean, error = mean_and_error(values)
+    return Estimate(float(mean), float(error), np.size(values))
 
 
-def in_errors(difference: ArrayLike, error: ArrayLike) -> Array:
-    """``difference`` in units of its standard ``error``, arrays that broadcast.
+def move(first: BestLR, last: BestLR) -> Estimate:
+    """log2 of the best value ``last`` over ``first``; one on an edge is only a bound, and the error then inf."""
+    value, error = shift(first, last)
+    edge = first.on_edge or last.on_edge
+    return Estimate(value, math.inf if edge else error, max(1, min(first.seeds, last.seeds)))
 
-    An error below 1e-9 counts as 1e-9, so that equal runs give zero and not NaN.
+
+def further(worse: FamilyResult, better: FamilyResult) -> Estimate:
+    """How much further the best value of ``worse`` moves than that of ``better``: |shift| - |shift|, in octaves.
+
+    Both families draw the same seeds, so the error is that of the difference over halves of them; the signs are
+    those of the two shifts. inf where an end of a family is on an edge.
     """
-    return np.asarray(np.asarray(difference, dtype=float) / np.maximum(error, 1e-9))
+    value = abs(worse.moved.value) - abs(better.moved.value)
+    seeds = min(worse.family.seeds, better.family.seeds)
+    if not np.isfinite([worse.moved.error, better.moved.error]).all():
+        return Estimate(value, math.inf, seeds)
+    if worse.family.seeds != better.family.seeds:
+        return Estimate(value, math.hypot(worse.moved.error, better.moved.error), seeds)
+    moves = [
+        math.copysign(1, trial.moved.value) * np.log2(np.divide(trial.best[-1].halves, trial.best[0].halves))
+        for trial in (worse, better)
+    ]
+    return Estimate(value, half_error(moves[0] - moves[1], seeds), seeds)
 
 
-def further(worse: FamilyResult, better: FamilyResult) -> float:
-    """(|shift of worse| - |shift of better|) over its standard error: how much further the best value moves."""
-    difference = abs(worse.shift) - abs(better.shift)
-    return float(in_errors(difference, math.hypot(worse.shift_error, better.shift_error)))
+def widest(best: Sequence[BestLR]) -> Estimate:
+    """Octaves between the smallest and the largest of several best values; inf error where one is on an edge."""
+    ordered = sorted(best, key=lambda b: b.lr)
+    found = move(ordered[0], ordered[-1])
+    return Estimate(found.value, math.inf, found.seeds) if any(b.on_edge for b in best) else found
 
 
-def gains(logs: ArrayLike, errors: ArrayLike) -> tuple[Array, Array]:
-    """Fall of the mean log losses ``logs`` (sizes,) from each size to the next, and its standard error, (sizes - 1,).
+def gain(before: ArrayLike, after: ArrayLike) -> Estimate:
+    """Mean fall of the log losses of common seeds, from ``before`` (seeds,) to ``after`` (seeds,).
 
-    ``errors`` (sizes,): standard errors of ``logs``, taken as independent.
+    Seeds are numbered alike everywhere: of the longer list the first are compared. Where runs diverged nothing is
+    known: the error is inf.
     """
-    errors = np.asarray(errors, dtype=float)
-    return -np.diff(np.asarray(logs, dtype=float)), np.hypot(errors[1:], errors[:-1])
+    common = min(np.size(before), np.size(after))
+    first, last = (np.asarray(logs, dtype=float)[:common] for logs in (before, after))
+    if not np.isfinite([first, last]).all():
+        return Estimate(0.0, math.inf, first.size)
+    return estimate(first - last)
 
 
 def between_depths(curves: ArrayLike) -> Array:
-    """Root mean square distance of the depths' mean log losses from their common mean, at every evaluation.
+    """Root mean square distance of the depths' log losses from their mean over depths, for every seed.
 
-    ``curves``: losses (depths, evaluations, seeds). Returns (evaluations,).
+    ``curves``: losses (depths, evaluations, seeds), positive, inf where a run diverged. Returns (evaluations, seeds),
+    inf there. Raises ValueError for a NaN.
     """
-    return np.asarray(np.log(np.asarray(curves, dtype=float)).mean(axis=2).std(axis=0))
+    logs = np.log(np.asarray(curves, dtype=float))
+    if np.isnan(logs).any():
+        raise refuse("curves", curves, "losses without NaN")
+    sound = np.isfinite(logs).all(axis=0)
+    return np.where(sound, np.where(sound, logs, 0.0).std(axis=0), np.inf)
 
 
 def changes_of(check: CoordinateCheck, layer: str) -> Array:
