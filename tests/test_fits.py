@@ -41,6 +41,13 @@ def test_with_errors_it_is_the_weighted_fit_of_numpy():
     np.testing.assert_allclose(found, expected, rtol=ROUNDING)
 
 
+def test_tiny_errors_do_not_overflow():
+    values, spread = [1.0, 2.0, 5.0], np.array([0.1, 0.2, 0.3])
+    plain, tiny = power_law([1, 2, 3], values, spread), power_law([1, 2, 3], values, 1e-200 * spread)
+    assert tiny.slope == pytest.approx(plain.slope, rel=ROUNDING)
+    assert tiny.error == pytest.approx(1e-200 * plain.error, rel=ROUNDING)
+
+
 @pytest.mark.parametrize("stated", [True, False])
 def test_the_error_is_the_spread_of_repeated_fits(stated):
     rng, repeats = np.random.default_rng(0), 2000
@@ -126,6 +133,7 @@ def test_what_is_not_resolved_is_zero_errors_away():
         (lambda: power_law([1, 2, 3], [1, 1]), "values = .* 3"),
         (lambda: power_law([1, 2, 3], [1, 1, 1], [1, 1]), "standard_errors = .* 3"),
         (lambda: power_law([1, 2, 3], [1, 1, 1], [1, 0, 1]), "standard_errors = 0"),
+        (lambda: power_law([1, 2, 3], [1, 1, 1], [1e-200, 1, 1]), "standard_errors = .* a million"),
         (lambda: mean_and_error(1.0), "values = 1.0"),
         (lambda: mean_and_error(np.ones((2, 0))), "values = .* one draw at least"),
         (lambda: mean_and_error([1.0, math.nan]), "values = .* without NaN"),

@@ -239,3 +239,14 @@ def test_stops_after_does_the_work_first():
     assert pool.submit(math.sqrt, 9.0).result() == 3.0
     with pytest.raises(KeyboardInterrupt):
         pool.submit(math.sqrt, 9.0)
+
+
+def test_a_session_that_keeps_its_runs_trains_nothing_twice(tmp_path, monkeypatch):
+    family = Family("kept", ResidualMLP(width=8, depth=2, steps=2), "depth", (2, 3), ((-1, 1),), seeds=2)
+    plain = train_values(family, 1, evaluations=False)
+    monkeypatch.setenv("LRTRANSFER_RUNS", str(tmp_path))
+    first = train_values(family, 1, evaluations=False)
+    np.testing.assert_array_equal(first, plain)
+    monkeypatch.setattr("lrtransfer.residual.training.train_runs", None)  # nothing can be trained any more
+    np.testing.assert_array_equal(train_values(family, 1, evaluations=False), first)
+    assert (tmp_path / "residual" / "runs.sqlite").is_file()

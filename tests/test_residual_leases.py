@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures as cf
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -26,7 +27,7 @@ from lrtransfer.residual.settings import ResidualMLP
 from lrtransfer.residual.store import Store, StoreError
 from test_residual_executors import FOUR, Cluster, passes, watched
 from test_residual_executors import KEYS as MANY
-from test_residual_runner import LONG, SMALL, assert_same, checkpoints, expected, wait_for
+from test_residual_runner import LONG, PROCESSES, SMALL, assert_same, checkpoints, expected, wait_for
 
 MLP = ResidualMLP(width=16, depth=3, steps=2)
 
@@ -253,25 +254,23 @@ def test_the_claims_of_workers_that_outlive_this_process_last_as_long_as_a_lease
         assert claimed(store) == set()
 
 
-INTERRUPTED = """
-import concurrent.futures as cf, multiprocessing, sys
-from test_residual_runner import LONG
-from lrtransfer.residual.runner import run
-from lrtransfer.residual.runs import CheckpointError
-if __name__ == "__main__":
-    with cf.ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as executor:
-        run(LONG, sys.argv[1], executor=executor, device="cpu")
-"""
+def sweeping(path: Path) -> None:
+    """A process with a pool of its own, in a group as a terminal makes one."""
+    os.setsid()
+    with cf.ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as executor:
+        executor.submit(int).result()  # its child is there before there are threads
+        run(LONG, path, executor=executor, device="cpu")
 
 
-def test_a_pool_of_processes_that_ctrl_c_ends_leaves_nothing_to_wait_for(path, tmp_path, capsys):
-    (tmp_path / "sweep.py").write_text(INTERRUPTED)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, str(tmp_path / "sweep.py"), str(path)]
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, start_new_session=True)
+def test_a_pool_of_processes_that_ctrl_c_ends_leaves_nothing_to_wait_for(path, capsys):
+    process = PROCESSES.Process(target=sweeping, args=(path,))
+    process.start()
     wait_for(lambda: checkpoints(path))
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the children too
-    assert process.wait(60) != 0
+    os.killpg(process.pid, signal.SIGINT)  # to the child too
+    process.join(60)
+    assert process.exitcode not in (0, None)
+    with Store(path) as store:
+        assert len(store) == 0
     assert_same(run(LONG, path, device="cpu"), LONG)
     assert capsys.readouterr().out == ""  # it did not have to wait for another process
 

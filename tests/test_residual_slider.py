@@ -20,7 +20,7 @@ def test_best_rate_is_that_of_the_theory(branch, depth):
 def test_curves_are_the_engine_s():
     left, right = transfer_picture(0.5, 6.0, 1.0).panels
     tuned = best(0.5, TUNED)
-    for curve, course, depth in zip(left.curves, right.curves, (TUNED, 6), strict=False):
+    for curve, course, depth in zip(left.curves, right.curves, (6, TUNED), strict=False):
         x, loss = np.array(curve.x), np.array(curve.y)
         exact = (1 - linear_limit(tuned * 2.0**x, 1.0, depth, STEPS)[-1]) ** 2 / 2
         np.testing.assert_allclose(loss[loss < FAR], exact[loss < FAR], rtol=1e-12)

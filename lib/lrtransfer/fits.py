@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from lrtransfer import _check
 
 Array = NDArray[np.float64]
+_WIDEST = 1e6  # ratio of relative errors: beyond it the better points alone decide, to rounding
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,11 @@ def power_law(sizes: ArrayLike, values: ArrayLike, standard_errors: ArrayLike | 
     spread = _check.positive("standard_errors", standard_errors)
     if spread.shape != x.shape:
         raise _check.refuse("standard_errors", standard_errors, f"as many as there are sizes, {x.size}")
-    slope, intercept, information = line(x, y, (np.exp(y) / spread) ** 2)
-    return PowerLaw(float(slope), information**-0.5, float(intercept))
+    logs = y - np.log(spread)  # of the root of the weights; the largest is divided out, as squares overflow
+    if np.ptp(logs) > math.log(_WIDEST):
+        raise _check.refuse("standard_errors", standard_errors, "within a factor of a million, relative to the values")
+    slope, intercept, information = line(x, y, np.exp(2 * (logs - logs.max())))
+    return PowerLaw(float(slope), math.exp(-logs.max()) * information**-0.5, float(intercept))
 
 
 def power_by_seed(sizes: ArrayLike, values: ArrayLike) -> tuple[Array, Array]:

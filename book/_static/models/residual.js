@@ -126,26 +126,26 @@ const sweep = once((tuned, size, a) => octavesShown.map((v) => loss(outputs(tune
 export function transfer({ a, depth, octaves }) {
   const tuned = best(a, TUNED), own = best(a, depth), shift = Math.log2(own / tuned);
   const course = (size) => outputs(tuned * 2 ** octaves, size, a);
-  const heights = [[tuned, TUNED], [own, depth]].map(([lr, size]) => Math.max(loss(outputs(lr, size, a)[STEPS]), 1e-6));
+  const heights = [[own, depth], [tuned, TUNED]].map(([lr, size]) => Math.max(loss(outputs(lr, size, a)[STEPS]), 1e-6));
   const steps = range(STEPS + 1), last = course(depth);
-  const names = [`depth ${TUNED}`, `chosen depth, ${depth}`];
+  const names = [`chosen depth, ${depth}`, `depth ${TUNED}`];
   return {
     panels: [
       {
         title: `Loss after ${STEPS} steps`, xlabel: `log2 of rate / best rate at depth ${TUNED}`, ylabel: "loss",
         xlim: [LOW, HIGH], ylim: [1e-6, 1e2], xlog: false, ylog: true,
         curves: [
-          { label: names[0], x: octavesShown, y: sweep(tuned, TUNED, a), points: false },
-          { label: names[1], x: octavesShown, y: sweep(tuned, depth, a), points: false },
-          { label: "best rates", x: [0, shift], y: heights, points: true },
+          { label: names[0], x: octavesShown, y: sweep(tuned, depth, a), points: false },
+          { label: names[1], x: octavesShown, y: sweep(tuned, TUNED, a), points: false },
+          { label: "best rates", x: [shift, 0], y: heights, points: true },
         ],
       },
       {
         title: "Learning at the chosen rate", xlabel: "step t", ylabel: "output f",
         xlim: [0, STEPS], ylim: [-1, 3], xlog: false, ylog: false,
         curves: [
-          { label: names[0], x: steps, y: course(TUNED).map(shown), points: false },
-          { label: names[1], x: steps, y: last.map(shown), points: false },
+          { label: names[0], x: steps, y: last.map(shown), points: false },
+          { label: names[1], x: steps, y: course(TUNED).map(shown), points: false },
           { label: "target", x: [0, STEPS], y: [1, 1], points: false },
         ],
       },

@@ -2,7 +2,7 @@ r"""Means over random networks with control variates: quantities whose mean over
 
 The output and the kernels of a trained network fluctuate by O(N^(-1/2)) about a mean that differs from the limit by
 O(1/N) alone. Most of the fluctuation is already visible before training, where the means are known exactly; taken out,
-it leaves errors two to four times smaller (measured, N = 8 to 128), worth four to sixteen times as many draws.
+it leaves errors one and a half (N = 8) to four times smaller (N = 128, measured), worth two to sixteen times the draws.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def controlled_mean(values: ArrayLike, controls: ArrayLike) -> tuple[float, floa
         v_s = mean + sum_k b_k x_ks + e_s,    error^2 = sum_s (a_s e_s / (1 - p_s))^2
 
     with a = first row of (A'A)^-1 A', p = diagonal of A (A'A)^-1 A', A = (1, x): nearly the jackknife over draws, which
-    does not ask that all draws scatter alike. (They do not: narrow and deep networks have long tails, and the usual
-    formula is then too small by half.)
+    does not ask that all draws scatter alike. (They do not: narrow and deep networks have long tails, for which the
+    usual formula is too small.)
 
     ``values`` v (S,), one a draw, ``controls`` x (k, S), whose expectation is zero; S >= k + 2. Both results are inf
     where a value is not finite: a run diverged. Raises ValueError naming the argument.

@@ -20,7 +20,7 @@ from lrtransfer.residual.progress import Progress
 from lrtransfer.residual.rows import versions
 
 _POLL = 0.5  # seconds between two looks at what other processes are doing
-_LOSSES = 3  # times that workers may die in a row, with nothing finished in between, before the sweep gives up
+_DEATHS = 3  # of workers in a row, with nothing finished in between: at one more the sweep gives up
 
 
 class RunError(RuntimeError):
@@ -141,11 +141,11 @@ class Driver:
         self.device, self.precision, self.compiled, self.room = device, precision, compiled, room
         # A run is in one group of these two at most: to be claimed, or claimed and handed out.
         self._todo = deque(groups)
-        self._running: dict[Any, tuple[Group, Flight, int]] = {}  # with the losses before it was handed out
+        self._running: dict[Any, tuple[Group, Flight, int]] = {}  # and ``_deaths`` when it was handed out
         self._missing = {key for group in groups for key in group.keys}
         self._total = len(self._missing)
         self._own = False  # whether the executor was made here
-        self._losses, self._in_a_row = 0, 0  # of workers: all, and those with nothing finished in between
+        self._deaths, self._in_a_row = 0, 0  # of workers: all, and those with nothing finished in between
         self._ahead = 0.0  # work reported of a run in flight
         self._failed: tuple[str, Exception] | None = None
 
@@ -196,18 +196,18 @@ class Driver:
         try:
             future = self.executor.submit(train_flight, *arguments, *watch)
         except Exception as error:
-            self._missed(group, self._losses, error)
+            self._missed(group, self._deaths, error)
         else:
-            self._running[future] = group, flight, self._losses
+            self._running[future] = group, flight, self._deaths
 
     def _take_in(self) -> None:
         """Keep what is done, and see to what is not."""
         for future in finished(list(self._running), _POLL):
-            group, flight, losses = self._running.pop(future)
+            group, flight, deaths = self._running.pop(future)
             try:
                 trained = future.result()
             except Exception as error:
-                self._missed(group, losses, error)
+                self._missed(group, deaths, error)
                 continue
             self.keep(group, trained)
             if flight.checkpoint is not None:
@@ -216,11 +216,11 @@ class Driver:
             self._tick(group, group.keys)
         self.claims.check()
 
-    def _missed(self, group: Group, losses: int, error: Exception) -> None:
+    def _missed(self, group: Group, deaths: int, error: Exception) -> None:
         """Queue a group that lost its worker, and replace the pool that died with it; else hand out nothing more.
 
-        ``losses``: before the group was handed out. What was handed out before the last one was lost with it, and is
-        not counted again.
+        ``deaths``: when the group was handed out. One that was out already when a worker died, and is lost too, counts
+        as lost with that one.
         """
         if self._failed is not None:  # the first failure is the one to tell
             return
@@ -228,12 +228,12 @@ class Driver:
             self._failed = f"{group} failed with {type(error).__name__}: {error}", error
             return
         self._todo.appendleft(group)
-        if losses < self._losses:
+        if deaths < self._deaths:
             return
-        self._losses += 1
+        self._deaths += 1
         self._in_a_row += 1
         new = renewed(self.executor)
-        if new is None or self._in_a_row > _LOSSES:
+        if new is None or self._in_a_row > _DEATHS:
             many = f"workers died {self._in_a_row} times in a row, last with {group} ({error})"
             self._failed = f"{many}; is there enough memory?", error
             return

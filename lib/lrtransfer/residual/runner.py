@@ -40,7 +40,9 @@ def run(
     Networks small enough to gain by it train many rates and seeds as one program (``training.group_size``, a
     measured rule); larger ones one by one. A run that diverges is stored as inf and stops no other. Stopping,
     even by ``kill -9``, loses at most what is in flight, and that resumes from its last checkpoint when the
-    same call is made again. Other processes may work on the same store at once; nothing is done twice.
+    same call is made again. Other processes may work on the same store at once; nothing is done twice. So what an
+    interrupt cannot stop stays claimed: in this process's own threads and processes until they are done with it,
+    on workers elsewhere for the length of a ``lease``.
 
     Which runs train together depends on the sweep, the device and the number of workers, and so does the order of
     sums: results, those of ConvNet, ResNet and VisionTransformer above all, can differ within float32's rounding from

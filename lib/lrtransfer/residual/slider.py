@@ -50,7 +50,7 @@ def transfer_picture(a: float, depth: float, octaves: float) -> Picture:
     x = np.arange(LOW, HIGH + 1 / 16, 1 / 8)
     sweeps = {size: linear_limit(tuned * 2.0**x, 1.0, size, STEPS, branch=a)[-1] for size in (TUNED, layers)}
     courses = {size: linear_limit(tuned * 2.0**octaves, 1.0, size, STEPS, branch=a) for size in (TUNED, layers)}
-    at_best = [linear_limit(rate, 1.0, size, STEPS, branch=a)[-1] for rate, size in ((tuned, TUNED), (own, layers))]
+    at_best = [linear_limit(rate, 1.0, size, STEPS, branch=a)[-1] for rate, size in ((own, layers), (tuned, TUNED))]
     heights = [max(height, 1e-6) for height in _losses(np.array(at_best))]  # on the frame, where the loss is zero
     steps = np.arange(STEPS + 1.0).tolist()
     names = {"tuned": f"depth {TUNED}", "own": f"chosen depth, {layers}"}
@@ -61,9 +61,9 @@ def transfer_picture(a: float, depth: float, octaves: float) -> Picture:
         xlim=(float(LOW), float(HIGH)),
         ylim=(1e-6, 1e2),
         curves=(
-            Curve(names["tuned"], x.tolist(), _losses(sweeps[TUNED])),
             Curve(names["own"], x.tolist(), _losses(sweeps[layers])),
-            Curve("best rates", [0.0, shift], heights, points=True),
+            Curve(names["tuned"], x.tolist(), _losses(sweeps[TUNED])),
+            Curve("best rates", [shift, 0.0], heights, points=True),
         ),
         ylog=True,
     )
@@ -74,8 +74,8 @@ def transfer_picture(a: float, depth: float, octaves: float) -> Picture:
         xlim=(0.0, float(STEPS)),
         ylim=(-1.0, 3.0),
         curves=(
-            Curve(names["tuned"], steps, _shown(courses[TUNED])),
             Curve(names["own"], steps, _shown(courses[layers])),
+            Curve(names["tuned"], steps, _shown(courses[TUNED])),
             Curve("target", [0.0, float(STEPS)], [1.0, 1.0]),
         ),
     )

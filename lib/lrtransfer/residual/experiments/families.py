@@ -7,7 +7,8 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,11 @@ from lrtransfer.rates import BestLR, Drift, OnEdgeWarning, best_lr, drift
 from lrtransfer.residual.experiments.measures import gain, move
 from lrtransfer.residual.settings import NetworkSettings
 from lrtransfer.residual.training import train_sweep
+from lrtransfer.session import runs_folder
 from lrtransfer.verdicts import Estimate
+
+if TYPE_CHECKING:
+    from lrtransfer.residual.store import Store
 
 Array = NDArray[np.float64]
 SWEPT = ("lr", "momentum", "weight_decay", "gamma0")
@@ -127,6 +132,8 @@ class FamilyResult:
 def train(family: Family) -> FamilyResult:
     """Train a family; equal families are trained once a session, so that figures share their runs.
 
+    Where ``lrtransfer.session`` keeps runs, they are taken from there and put there one group at a time.
+
     Raises ``ValueError`` where a run refuses its settings, or where at some size every value diverged.
     """
     losses = tuple(train_values(family, i, evaluations=False)[-1] for i in range(len(family.sizes)))
@@ -144,14 +151,26 @@ def train_values(family: Family, i: int, *, evaluations: bool = True) -> Array:
     settings, x, seeds = family.settings(i), family.values(i), range(family.seeds)
     if not evaluations:
         settings = replace(settings, eval_every=0)
+    store = _store(runs_folder("residual"))
     if family.swept == "lr":
-        return train_sweep(settings, x, seeds)
+        return train_sweep(settings, x, seeds, store=store)
     changed: Callable[[float], dict[str, Any]] = {
         "momentum": lambda v: {"momentum": 1 - 1 / v},
         "weight_decay": lambda v: {"weight_decay": v},
         "gamma0": lambda v: {"gamma0": v},
     }[family.swept]
-    return np.concatenate([train_sweep(replace(settings, **changed(float(v))), [family.lr], seeds) for v in x], axis=1)
+    at = (replace(settings, **changed(float(v))) for v in x)
+    return np.concatenate([train_sweep(one, [family.lr], seeds, store=store) for one in at], axis=1)
+
+
+@cache
+def _store(folder: Path | None) -> Store | None:
+    """The open store of a session that keeps its runs."""
+    if folder is None:
+        return None
+    from lrtransfer.residual.store import Store
+
+    return Store(folder / "runs.sqlite")
 
 
 def optimum_text(best: BestLR) -> str:
