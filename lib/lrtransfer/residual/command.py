@@ -9,7 +9,7 @@ from typing import Any
 
 from lrtransfer.residual.export import SUFFIXES, export
 from lrtransfer.residual.pools import check_address
-from lrtransfer.residual.runner import DEVICES, run
+from lrtransfer.residual.runner import DEVICES, ready, run
 from lrtransfer.residual.store import Store
 from lrtransfer.residual.sweep import Sweep, labels, summary
 from lrtransfer.residual.sweep_file import read_sweep, shipped
@@ -42,7 +42,8 @@ def add_commands(commands: Any) -> None:
 
 def _sweep(arguments: argparse.Namespace) -> str:
     if arguments.list:
-        return "\n".join(f"{name:8}  {title}" for name, title in shipped().items())
+        wide = max(map(len, shipped()))
+        return "\n".join(f"{name:{wide}}  {title}" for name, title in sorted(shipped().items()))
     if arguments.settings is None:
         raise ValueError("SETTINGS.toml is missing: name a file, or one of those that `lrtransfer sweep --list` shows.")
     sweep = read_sweep(arguments.settings)
@@ -53,8 +54,10 @@ def _sweep(arguments: argparse.Namespace) -> str:
     path = Path(arguments.store or Path("runs") / f"{Path(arguments.settings).stem}.sqlite")
     if arguments.dry_run:
         return _plan(sweep, path)
+    keys = sweep.keys
+    if arguments.workers is None and _stored(sweep, path) < len(keys):
+        ready(sweep, arguments.device)  # before there is a store
     with Store(path) as store:
-        keys = sweep.keys
         print(f"{sweep.title or path.stem}: {len(keys)} runs, {len(store.has(keys))} of them in {path} already")
         sys.stdout.flush()
         try:
@@ -78,9 +81,16 @@ def _plan(sweep: Sweep, path: Path) -> str:
         lines.append(f"{name:{wide}}  {s.steps:<6}  {s.batch:<5}  {len(curve.lrs)}: {low:.4g} to {high:.4g}")
     total = f"{len(sweep)} runs of {len(sweep.curves)} curves with {len(sweep.seeds)} seeds"
     if path.is_file():
-        with Store(path, read_only=True) as store:
-            total += f", {len(store.has(sweep.keys))} of them in {path} already"
-    return "\n".join([*lines, total])
+        total += f", {_stored(sweep, path)} of them in {path} already"
+    images = ", ".join(sorted({curve.settings.data for curve in sweep.curves}))
+    return "\n".join([*lines, f"images: {images}", total])
+
+
+def _stored(sweep: Sweep, path: Path) -> int:
+    if not path.is_file():
+        return 0
+    with Store(path, read_only=True) as store:
+        return len(store.has(sweep.keys))
 
 
 def _export(arguments: argparse.Namespace) -> str:

@@ -19,7 +19,7 @@ from lrtransfer._check import choice, count, one, positive, refuse
 from lrtransfer.fits import power_by_seed
 from lrtransfer.residual.settings import NetworkSettings, check_settings
 from lrtransfer.residual.stepping import optimiser_of, root_mean_square
-from lrtransfer.residual.training import _checked_data, _checked_rates, _checked_seeds, _torch
+from lrtransfer.residual.training import checked_data, checked_rates, checked_seeds, required_torch
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -80,7 +80,7 @@ def coordinate_check(
     check_settings(settings)
     name = choice("vary", vary, ("width", "depth"))
     rate = one("lr", positive("lr", lr))
-    _torch()
+    required_torch()
     import torch
 
     from lrtransfer.residual.modules import build, initialise
@@ -89,7 +89,7 @@ def coordinate_check(
     # A warm-up longer than these few updates is cut short, as the first updates of a training are.
     length = max(updates, settings.warmup_steps)
     s = replace(settings, steps=length, batch=count("batch", batch, minimum=1), eval_points=1)
-    data = _checked_data(s)
+    data = checked_data(s)
     x, y = torch.tensor(np.asarray(data.train_x[: s.batch])), torch.tensor(data.train_y[: s.batch])
 
     def model(size: int) -> nn.Module:
@@ -134,7 +134,7 @@ def coordinate_check_model(
     Torch's global generator is left as it was. A run that overflowed counts as an infinite change.
     Returns ``CoordinateCheck``. Raises ``ValueError`` naming the argument.
     """
-    torch = _torch()
+    torch = required_torch()
     from lrtransfer.residual import _callbacks as given
 
     given.check_functions(build=(build, given.BUILD), loss=(loss, given.LOSS), optimiser=(optimiser, given.OPTIMISER))
@@ -143,7 +143,7 @@ def coordinate_check_model(
     if start is not None:
         given.check_functions(start=(start, given.START))
     numbers = given.checked_sizes(sizes)
-    places = _checked_seeds(seeds)
+    places = checked_seeds(seeds)
     updates = count("steps", steps, minimum=1)
     found: list[list[dict[str, tuple[float, float]]]] = []
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
@@ -180,8 +180,8 @@ def rate_sweep(
     Returns losses (lrs, seeds), inf where a loss came back as NaN or infinite. Torch's global generator is left as
     it was. Raises ``ValueError`` naming the argument.
     """
-    rates, numbers = _checked_rates(lrs), _checked_seeds(seeds)
-    torch = _torch()
+    rates, numbers = checked_rates(lrs), checked_seeds(seeds)
+    torch = required_torch()
     from lrtransfer.residual import _callbacks as given
 
     given.check_functions(build=(build, given.BUILD), train=(train, given.TRAIN))

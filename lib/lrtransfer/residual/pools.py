@@ -68,8 +68,13 @@ def dask_executor(address: str) -> Iterator[Any]:
         raise ImportError(f"workers = {address!r} needs dask's scheduler: pip install distributed") from error
     try:
         client = Client(address, timeout=_PATIENCE, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:  # nobody there (TimeoutError too), or no address
+    except (ValueError, TypeError) as error:
         raise refuse("workers", address, f"the address of a running dask scheduler, {_SUCH_AS}") from error
+    except OSError as error:  # TimeoutError too
+        raise ValueError(
+            f"workers = {address!r}: no dask scheduler answered there within {_PATIENCE:g} s: is it running "
+            "(dask scheduler), and may this machine reach its port?"
+        ) from error
     try:
         yield client.get_executor(pure=False)
     finally:

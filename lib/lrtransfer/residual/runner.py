@@ -21,7 +21,7 @@ from lrtransfer.residual.rows import run_row
 from lrtransfer.residual.settings import NetworkSettings
 from lrtransfer.residual.store import Store, StoreError
 from lrtransfer.residual.sweep import Curve, CurveResult, Sweep
-from lrtransfer.residual.training import DEVICES, check_cuda, group_size, resolve_device
+from lrtransfer.residual.training import DEVICES, check_cuda, checked_data, group_size, resolve_device
 
 
 def run(
@@ -81,8 +81,8 @@ def run(
         opened = store if isinstance(store, Store) else stack.enter_context(Store(store))
         missing = sweep.keys - opened.has(sweep.keys)
         if missing:  # a sweep that is done needs no torch, no device and no workers
-            if here:  # before anything is trained
-                check_cuda(resolve_device(device), sweep.precision, sweep.compile)
+            if here:
+                ready(sweep, device)
             if workers is not None:
                 executor = stack.enter_context(dask_executor(workers))
             room = 1 if here else in_flight or capacity(executor)
@@ -108,6 +108,17 @@ def run(
                 gone = f"the scheduler at {workers} is gone; start it and run the same command again"
                 raise RunError(gone) from error
         return tuple(_result(sweep, opened, curve) for curve in sweep.curves)
+
+
+def ready(sweep: Sweep, device: str) -> None:
+    """Refuse, before anything is stored or trained, what this machine cannot do for a sweep: its device, its data.
+
+    ``ValueError`` for a device that is not here or cannot do what the sweep asks of it, and for networks that do not
+    fit their images; ``DataUnavailable`` for images that are not here and could not be fetched.
+    """
+    check_cuda(resolve_device(device), sweep.precision, sweep.compile)
+    for curve in sweep.curves:
+        checked_data(curve.settings)
 
 
 def train_grid(

@@ -74,17 +74,17 @@ def train_runs(
     ``runs.CheckpointError`` for a checkpoint that is damaged or of other runs.
     """
     check_settings(settings)
-    rates, numbers = _checked_rates(lrs), _checked_seeds(seeds)
+    rates, numbers = checked_rates(lrs), checked_seeds(seeds)
     if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):
         raise refuse("checkpoint", checkpoint, "None or the path of a file")
     if progress is not None:
         function("progress", progress, "None or a function of the number of updates done")
     if len(rates) != len(numbers):
         raise ValueError(f"lrs of length {len(rates)} and seeds of length {len(numbers)} must be equally long.")
-    torch = _torch()
+    torch = required_torch()
     where = resolve_device(device)
     check_cuda(where, precision, compile)
-    data = _checked_data(settings)
+    data = checked_data(settings)
     from lrtransfer.residual.runs import run_group
 
     with torch.no_grad(), _flushed_denormals():
@@ -127,12 +127,12 @@ def train_sweep(
     for a reason other than divergence.
     """
     check_settings(settings)
-    rates, numbers = _checked_rates(lrs), _checked_seeds(seeds)
+    rates, numbers = checked_rates(lrs), checked_seeds(seeds)
     methods("executor", executor, ("submit",), "None or an executor, such as concurrent.futures.ThreadPoolExecutor()")
     methods("store", store, ("get", "put"), "None or an open store, such as lrtransfer.residual.store.Store(path)")
-    _torch()
+    required_torch()
     where = resolve_device(device)
-    _checked_data(settings)
+    checked_data(settings)
     from lrtransfer.residual.runner import train_grid  # which imports this module
 
     return train_grid(
@@ -186,14 +186,14 @@ def _positions(settings: NetworkSettings) -> int:
     return max(1, -(-height // step) * -(-width // step))
 
 
-def _checked_data(settings: NetworkSettings) -> Dataset:
+def checked_data(settings: NetworkSettings) -> Dataset:
     """The data set of the settings, if it has as many images as they want."""
     data = load(settings.data)
     settings.check_images(data.shape, len(data.train_y), len(data.test_y))
     return data
 
 
-def _checked_rates(lrs: ArrayLike) -> NDArray[np.float64]:
+def checked_rates(lrs: ArrayLike) -> NDArray[np.float64]:
     rates = positive("lrs", lrs)
     if rates.ndim != 1 or rates.size == 0:
         raise refuse("lrs", lrs, "a list of one or more rates")
@@ -205,7 +205,7 @@ def _checked_rates(lrs: ArrayLike) -> NDArray[np.float64]:
     return rates
 
 
-def _checked_seeds(seeds: Sequence[int]) -> list[int]:
+def checked_seeds(seeds: Sequence[int]) -> list[int]:
     try:
         entries = list(seeds)
     except TypeError:
@@ -215,7 +215,7 @@ def _checked_seeds(seeds: Sequence[int]) -> list[int]:
     return [count("seeds", seed, maximum=LARGEST_SEED) for seed in entries]
 
 
-def _torch() -> ModuleType:
+def required_torch() -> ModuleType:
     try:
         import torch
     except ImportError as error:
@@ -226,7 +226,7 @@ def _torch() -> ModuleType:
 def resolve_device(device: str) -> torch.device:
     """The torch device for "auto", "cpu", "cuda" or "mps"; ``ValueError`` if this machine lacks it."""
     choice("device", device, DEVICES)
-    torch = _torch()
+    torch = required_torch()
     present = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if device == "auto":
         device = next(name for name, there in present.items() if there)
