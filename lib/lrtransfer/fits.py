@@ -42,9 +42,10 @@ def mean_and_error(values: ArrayLike, axis: int = -1) -> tuple[Array, Array]:
         raise _check.refuse("values", values, "numbers, one draw at least, without NaN")
     draws, sound = given.shape[axis], np.isfinite(given)
     whole, kept = sound.all(axis=axis), np.where(sound, given, 0.0)
-    with np.errstate(over="ignore"):  # the squares of numbers beyond 1e154
+    with np.errstate(over="ignore"):  # the squares of numbers beyond 1e154, sums of those near the largest
         error = kept.std(axis=axis, ddof=1) / math.sqrt(draws) if draws > 1 else np.full(whole.shape, np.inf)
-    return np.where(whole, kept.mean(axis=axis), np.inf)[()], np.where(whole, error, np.inf)[()]
+        mean = kept.mean(axis=axis)
+    return np.where(whole, mean, np.inf)[()], np.where(whole, error, np.inf)[()]
 
 
 def in_errors(difference: ArrayLike, error: ArrayLike) -> Array:

@@ -104,8 +104,12 @@ def _vertex(x: Array, y: Array) -> float | None:
     return float((x[0] + x[1]) / 2 - left / (2 * bend))
 
 
-def _optimum(x: Array, y: Array) -> tuple[float, bool]:
-    """Minimum of one curve (inf where it diverged) and whether the grid leaves it unresolved."""
+def curve_minimum(x: Array, y: Array) -> tuple[float, bool]:
+    """Where one curve is lowest, and whether the grid leaves that unresolved: what ``best_lr`` does to a mean curve.
+
+    x (points,), increasing, three at least; y (points,), inf where a run diverged, finite somewhere. The vertex of the
+    parabola through the lowest point and its neighbours, with the special cases of ``best_lr``.
+    """
     lowest = y.min()
     first = int(np.argmin(y))
     last = first  # the last of the tied points that follow the first without a gap
@@ -175,8 +179,10 @@ def best_lr(lrs: ArrayLike, losses: ArrayLike) -> BestLR:
             "losses must stay finite for all seeds at one rate or more, so search lower rates."
         )
     x = np.log2(rates)
-    centre, on_edge = _optimum(x, mean)
-    parts = [_optimum(x, np.sort(curves[:, list(half)], axis=1).mean(axis=1))[0] for half in halves_of(table.shape[1])]
+    centre, on_edge = curve_minimum(x, mean)
+    parts = [
+        curve_minimum(x, np.sort(curves[:, list(half)], axis=1).mean(axis=1))[0] for half in halves_of(table.shape[1])
+    ]
     spread = half_error(parts, table.shape[1]) if table.shape[1] > 1 else 0.0
     if on_edge:
         warnings.warn(

@@ -19,7 +19,7 @@ from lrtransfer.layers.circle import one_number
 from lrtransfer.layers.deep import Estimate, over_draws
 from lrtransfer.layers.dense import chain_losses, two_layer_losses
 from lrtransfer.layers.relu import SCHEDULES, train_three_layers
-from lrtransfer.rates import _optimum
+from lrtransfer.rates import curve_minimum
 
 Array = NDArray[np.float64]
 
@@ -96,11 +96,11 @@ def split_over_seeds(
     if np.isneginf(table).any() or not np.isfinite(table).all(axis=0).any():
         raise _check.refuse("losses", float(table.min()), "above -inf, and finite for every seed at one split or more")
     number = _check.count("resamples", resamples, minimum=2)
-    best = _optimum(at, table.mean(axis=0))[0]
+    best = curve_minimum(at, table.mean(axis=0))[0]
     if len(table) == 1:
         return best, float("inf")
     picks = np.random.default_rng(seed).integers(len(table), size=(number, len(table)))
-    again = [_optimum(at, curve)[0] for curve in table[picks].mean(axis=1)]
+    again = [curve_minimum(at, curve)[0] for curve in table[picks].mean(axis=1)]
     return best, float(np.std(again, ddof=1))
 
 
