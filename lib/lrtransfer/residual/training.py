@@ -194,6 +194,7 @@ def checked_data(settings: NetworkSettings) -> Dataset:
 
 
 def checked_rates(lrs: ArrayLike) -> NDArray[np.float64]:
+    """``lrs`` as an array of one rate or more, each within float32; ``ValueError`` otherwise."""
     rates = positive("lrs", lrs)
     if rates.ndim != 1 or rates.size == 0:
         raise refuse("lrs", lrs, "a list of one or more rates")
@@ -206,6 +207,7 @@ def checked_rates(lrs: ArrayLike) -> NDArray[np.float64]:
 
 
 def checked_seeds(seeds: Sequence[int]) -> list[int]:
+    """``seeds`` as a list of one whole number or more, each from 0; ``ValueError`` otherwise."""
     try:
         entries = list(seeds)
     except TypeError:
@@ -216,6 +218,7 @@ def checked_seeds(seeds: Sequence[int]) -> list[int]:
 
 
 def required_torch() -> ModuleType:
+    """The module torch; ``ImportError`` that says how to install it where it is missing."""
     try:
         import torch
     except ImportError as error:
