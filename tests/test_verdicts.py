@@ -60,3 +60,10 @@ def test_chance_passes_a_bound_that_is_met_exactly_once_in_twenty(seeds):
     found = [estimate(random.normal(-1, 1, seeds)).outcome("<=", -1) for _ in range(repeats)]
     shares = [found.count("holds") / repeats, found.count("fails") / repeats]
     np.testing.assert_allclose(shares, 0.05, atol=4 * math.sqrt(0.05 * 0.95 / repeats))
+
+
+def test_two_digits_of_the_error_are_shown():
+    shown = [str(Estimate(-0.02514, error, 8)) for error in (0.0076, 0.057, 0.57, 5.7, 0.0, math.inf)]
+    assert shown == [
+        "-0.0251 ± 0.0076", "-0.025 ± 0.057", "-0.03 ± 0.57", "-0.03 ± 5.70", "-0.03 ± 0.00", "-0.03 (bound)"
+    ]  # fmt: skip

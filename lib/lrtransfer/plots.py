@@ -77,6 +77,12 @@ def panels(rows: int, columns: int, *, height: float = 2.7, **kwargs: Any) -> tu
     return plt.subplots(rows, columns, figsize=(7.2, height * rows), **kwargs)
 
 
+def major_ticks(figure: Figure) -> None:
+    """Drop the minor ticks of all axes: small panels are easier to read without, and logarithmic ones drawn in a third."""
+    for ax in figure.axes:
+        ax.minorticks_off()
+
+
 def panel_letters(axes: Any) -> None:
     """Put A, B, C ... at the upper left of each axes, in reading order."""
     for letter, ax in zip("ABCDEFGHIJKLMNOP", np.ravel(axes), strict=False):

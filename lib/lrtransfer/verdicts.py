@@ -55,7 +55,11 @@ class Estimate:
         return Check(found, self.ends(relation)[0], bound, relation=">=" if relation == ">=" else "<=")
 
     def __str__(self) -> str:
-        return f"{self.value:+.2f} ± {self.error:.2f}" if math.isfinite(self.error) else f"{self.value:+.2f} (bound)"
+        """Value and error to two digits of the error, and to two decimals at least."""
+        if not math.isfinite(self.error):
+            return f"{self.value:+.2f} (bound)"
+        places = max(2, 1 - math.floor(math.log10(self.error))) if self.error > 0 else 2
+        return f"{self.value:+.{places}f} ± {self.error:.{places}f}"
 
 
 def quantile(seeds: int, level: float = LEVEL) -> float:
