@@ -59,7 +59,7 @@ STAGES_PRESETS = {
         ),
         lrs=(1e-3, 4e-3, 1.6e-2),
         seeds=(1, 2, 3),
-        swept=(1e-3, 4e-3, 1.6e-2),
+        swept=(1e-3, 4e-3),
     ),
     "full": StagesPreset(
         StagedTransformer(batch=32, length=32, eval_windows=256),
