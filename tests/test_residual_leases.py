@@ -257,6 +257,7 @@ def test_the_claims_of_workers_that_outlive_this_process_last_as_long_as_a_lease
 def sweeping(path: Path) -> None:
     """A process with a pool of its own, in a group as a terminal makes one."""
     os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
     with cf.ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as executor:
         executor.submit(int).result()  # its child is there before there are threads
         run(LONG, path, executor=executor, device="cpu")
