@@ -45,7 +45,9 @@ class Visit:
         self.page.goto(f"{address}/{name}", wait_until="networkidle")
         # On a busy machine the network rests before the scripts have run: colours are settled once the theme is.
         if context.get("java_script_enabled", True):
-            self.page.wait_for_function("['light', 'dark'].includes(document.documentElement.dataset.theme)")
+            self.page.wait_for_function(
+                "['light', 'dark'].includes(document.documentElement.dataset.theme)", polling=100
+            )
 
     def __enter__(self):
         return self
