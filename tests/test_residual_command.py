@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +11,8 @@ import pytest
 from lrtransfer import cli
 from lrtransfer.residual import driver, progress, training
 from lrtransfer.residual.keys import run_key
-from lrtransfer.residual.settings import ResidualMLP
 from lrtransfer.residual.store import Store
-from lrtransfer.residual.sweep import Curve, Sweep
-
-SMALL = ResidualMLP(width=8, depth=2, steps=4, batch=32, eval_points=100)
-RATES = (0.25, 0.5, 1.0)
-SWEEP = Sweep((Curve(SMALL, RATES), Curve(replace(SMALL, depth=3), RATES)), seeds=(0, 1))
-
-
-def forbid(*_: Any, **__: Any) -> Any:
-    raise AssertionError("this run was stored already")
-
-
-FILE = (Path(__file__).parent / "data" / "small_sweep.toml").read_text()
+from small_sweeps import FILE, SMALL, forbid
 
 
 def command(*arguments: str) -> int:

@@ -12,22 +12,12 @@ import pytest
 
 from lrtransfer import rates
 from lrtransfer.residual import data
-from lrtransfer.residual.settings import ConvNet, ResidualMLP, VisionTransformer
+from lrtransfer.residual.settings import ConvNet, VisionTransformer
 from lrtransfer.residual.sweep import Curve, CurveResult, Sweep, labels, summary
 from lrtransfer.residual.sweep_file import IMAGENET, in_steps, read_sweep, shipped, sweep_from
-
-SMALL = ResidualMLP(width=8, depth=2, steps=4, batch=32, eval_points=100)
-RATES = (0.25, 0.5, 1.0)
-SWEEP = Sweep((Curve(SMALL, RATES), Curve(replace(SMALL, depth=3), RATES)), seeds=(0, 1))
-
-
-def forbid(*_: Any, **__: Any) -> Any:
-    raise AssertionError("this run was stored already")
-
+from small_sweeps import FILE, RATES, SMALL, SWEEP
 
 # Files
-
-FILE = (Path(__file__).parent / "data" / "small_sweep.toml").read_text()
 
 
 def test_a_file_becomes_every_combination_of_its_lists(tmp_path):
