@@ -268,9 +268,8 @@ class Stack:
         with torch.no_grad():
             for run in np.flatnonzero(self.alive):  # one by one: together they would not fit into the cache
                 alone = self.take([int(run)])
-                found[run] = np.mean(
-                    [float(alone.losses(*(part[[t]] for part in rows))[0]) for t in range(len(rows[0]))]
-                )
+                each = [float(alone.losses(*(part[[t]] for part in rows))[0]) for t in range(len(rows[0]))]
+                found[run] = np.mean(each)
         self.alive = self.alive & np.isfinite(found)
         return np.where(self.alive, found, np.inf)
 
