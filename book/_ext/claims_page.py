@@ -41,7 +41,7 @@ def _ledger(app: Sphinx) -> list[dict[str, Any]]:
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.5g}"
+    return "" if value is None else f"{float(value):.5g}"  # infinity travels as a word
 
 
 def _row(cells: list[nodes.Node], tag: type[nodes.Element] = nodes.paragraph) -> nodes.row:
