@@ -9,8 +9,8 @@ from lrtransfer.stages.all_layers import (
     INITS,
     RATES,
     _batches,
+    _Data,
     _new_layer,
-    _sample,
     train_all_layers,
 )
 from lrtransfer.stages.comparison import paired
@@ -66,7 +66,8 @@ def test_hessian_against_autograd(t):
 
 
 def test_six_lanczos_steps_are_enough_for_a_rate():
-    """At d = 20 along a run: measured within 1.4 per cent for three seeds; the stability limit is twice the rate."""
+    """At d = 20 along a run; the stability limit is twice the rate. Measured: within 1.4 per cent in the first two
+    stages, later 2.4 per cent (root mean square over ten stages, sigma = 1, 10, 50, three seeds), at worst 30."""
     for sigma in (1.0, 20.0):
         args = {"kappas": (2, 1000), "sigma": sigma, "seeds": range(2), "stages": 4}
         short, long = (train_all_layers(**args, iterations=n).lrs for n in (6, 40))
@@ -108,14 +109,22 @@ def test_what_the_initialisations_do():
         _new_layer("nesterov", -np.eye(3), beta, np.zeros((3, 3)))
 
 
+def examples(data, seed):
+    """Inputs and targets of one problem, train and test, example by example: (64 + 50, 4) each."""
+    z, n = np.random.default_rng([seed, 1]).standard_normal((2, 64 + 50, 4))
+    values, vectors = np.linalg.eigh(data.covariance[0, 0])
+    x = z @ (vectors * np.sqrt(values)) @ vectors.T
+    return x, x @ data.teacher[0, 0].T + 0.1 * n
+
+
 @pytest.mark.parametrize("init", INITS)
 @pytest.mark.parametrize("rate", ["hessian", "depth"])
 def test_one_run_by_autograd(init, rate):
     """The same draws through a plain loop with automatic derivatives and a dense Hessian."""
     kappa, seed, steps, scale = 10.0, 5, 2, 0.3
     run = train_all_layers([3.0, kappa], 0.5, rate=rate, seeds=[1, seed], scale=scale, iterations=64, **SMALL)
-    data = _sample(np.array([kappa]), 0.5, (seed,), 4, 0.1, (64, 50))
-    x, y = torch.from_numpy(data.inputs[0, 0]), torch.from_numpy(data.targets[0, 0])
+    data = _Data(np.array([kappa]), 0.5, (seed,), 4, 0.1, (64, 50))
+    x, y = (torch.from_numpy(z[:64]) for z in examples(data, seed))
     draws = np.random.default_rng([seed, 3]).standard_normal((4, 4, 4)) * scale / 2
     order = _batches(seed, 64, 16, 4 * steps)
     beta = float(default_beta(kappa))
@@ -154,16 +163,17 @@ def test_test_loss_is_the_mean_over_the_test_sample():
         abs(run.test_loss[-1, 0, 0, 0] - run.noise_floor - run.excess[-1, 0, 0, 0])
         < 4 * error + 0.05 * run.excess[-1, 0, 0, 0]
     )
-    data = _sample(np.array([5.0]), 1.0, (2,), 4, 0.1, (64, 50))
+    x, y = examples(_Data(np.array([5.0]), 1.0, (2,), 4, 0.1, (64, 50)), 2)
     run = train_all_layers([5.0], seeds=[2], inits=["zero"], **SMALL)
-    identity = 0.5 * (data.test_square - 2 * np.trace(data.test_cross[0, 0]) + np.trace(data.test_second[0, 0]))
-    assert run.test_loss[0, 0, 0, 0] == pytest.approx(identity[0, 0], rel=1e-12)
+    identity = 0.5 * ((x[64:] - y[64:]) ** 2).sum(axis=1).mean()
+    assert run.test_loss[0, 0, 0, 0] == pytest.approx(identity, rel=1e-12)
 
 
 def test_runs_do_not_depend_on_company():
     """Pairing: a run alone equals the run among others, so that equal seeds share every draw."""
-    many = train_all_layers([2.0, 50.0], seeds=[3, 7, 8], **SMALL)
-    alone = train_all_layers([50.0], seeds=[8], inits=["nesterov"], **SMALL)
+    exact = {**SMALL, "iterations": 11}  # up to ten are in single precision
+    many = train_all_layers([2.0, 50.0], seeds=[3, 7, 8], **exact)
+    alone = train_all_layers([50.0], seeds=[8], inits=["nesterov"], **exact)
     np.testing.assert_allclose(alone.excess[:, 0, 0, 0], many.excess[:, 1, 1, 2], rtol=1e-9)
     assert (many.excess[:2] == many.excess[:2, :1]).all()  # the first layer is common
     silent = train_all_layers([2.0, 50.0], seeds=[3, 7, 8], scale=0.0, **SMALL)

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from lrtransfer.stages import boosting
+from lrtransfer.stages import boosting, samples
 from lrtransfer.stages.boosting import Sample, boost, boosting_curves, kernel_smoother, load_sample, smoothed_nesterov
 from lrtransfer.stages.convex import momenta
 from lrtransfer.stages.learners import tree_learner
@@ -64,20 +64,21 @@ def test_zero_initialisation_is_gradient_boosting(depth):
 def test_residual_is_minus_the_gradient(loss):
     rng = np.random.default_rng(0)
     F, y = 2 * rng.standard_normal(9), rng.choice([-1.0, 1.0], 9)
-    slope = [boosting.mean_loss(F + e, y, loss) - boosting.mean_loss(F - e, y, loss) for e in 1e-5 * np.eye(9)]
-    np.testing.assert_allclose(boosting.pseudo_residual(F, y, loss), -9 * np.array(slope) / 2e-5, rtol=1e-7, atol=1e-9)
-    assert np.isfinite(boosting.pseudo_residual(np.array([-1e4, 1e4]), np.ones(2), loss)).all()
+    slope = [samples.mean_loss(F + e, y, loss) - samples.mean_loss(F - e, y, loss) for e in 1e-5 * np.eye(9)]
+    np.testing.assert_allclose(samples.pseudo_residual(F, y, loss), -9 * np.array(slope) / 2e-5, rtol=1e-7, atol=1e-9)
+    assert np.isfinite(samples.pseudo_residual(np.array([-1e4, 1e4]), np.ones(2), loss)).all()
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_corrected_is_the_schedule_for_an_exact_learner(loss):
     _, y, _, _ = toy(loss=loss)
+    betas = momenta("schedule", 40)[:, None]
     runs = [
-        boosting._boost(name, lambda r: (r, np.zeros(1)), y, y[:1], loss, 0.3, 1.0, momenta("schedule", 40))
+        boosting._boost([name], lambda r: (r, np.zeros((1, 1))), y, y[:1], loss, np.array(0.3), 1.0, betas)
         for name in ("corrected", "schedule")
     ]
     # rounding alone parts the two; measured below 1e-12 of the first loss
-    np.testing.assert_allclose(runs[0].train, runs[1].train, atol=1e-11 * runs[0].train[0], rtol=1e-9)
+    np.testing.assert_allclose(runs[0].train, runs[1].train, atol=1e-11 * runs[0].train[0, 0], rtol=1e-9)
     np.testing.assert_allclose(runs[0].captured, 1.0, rtol=1e-9)
 
 
@@ -91,7 +92,7 @@ def test_corrected_residuals_carry_what_was_missed():
         seen.append((r, out[0]))
         return out
 
-    boosting._boost("corrected", spy, y, truth, "squared", 0.1, 0.1, momenta("schedule", 12))
+    boosting._boost(["corrected"], spy, y, truth, "squared", np.array(0.1), 0.1, momenta("schedule", 12)[:, None])
     residuals, second = seen[::2], seen[1::2]
     owed = sum((t + 2) * (residuals[t][0] - second[t][1]) for t in range(12))
     np.testing.assert_allclose(13 * (second[-1][0] - second[-1][1]), owed, rtol=1e-10, atol=1e-11)
@@ -138,9 +139,9 @@ def test_a_rate_study_is_its_curves_at_shares_of_the_theorys_step():
     y = np.array([1.0, -1.0, 1.0])
     for loss, sample in (("squared", y), ("logistic", y)):  # L by differences of the gradient, at its steepest, F = 0
         slope = (
-            boosting.pseudo_residual(-1e-5 * y, sample, loss) - boosting.pseudo_residual(1e-5 * y, sample, loss)
+            samples.pseudo_residual(-1e-5 * y, sample, loss) - samples.pseudo_residual(1e-5 * y, sample, loss)
         ) / 2e-5
-        np.testing.assert_allclose(np.abs(slope), boosting.SMOOTHNESS[loss], rtol=1e-6)
+        np.testing.assert_allclose(np.abs(slope), samples.SMOOTHNESS[loss], rtol=1e-6)
 
 
 def test_the_split_that_chooses_a_rate_is_not_reported():

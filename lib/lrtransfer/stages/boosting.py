@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,21 +34,11 @@ from numpy.typing import ArrayLike, NDArray
 from lrtransfer import _check
 from lrtransfer.stages.convex import momenta, nesterov
 from lrtransfer.stages.learners import Learner, kernel_smoother, tree_learner
+from lrtransfer.stages.samples import SMOOTHNESS, Sample, load_sample, mean_loss, pseudo_residual
 
 Array = NDArray[np.float64]
 METHODS = ("zero", "stacking", "schedule", "corrected")
 _MOMENTA = {"zero": "zero", "stacking": "stacking", "schedule": "schedule", "corrected": "schedule"}
-DATA = {"diabetes": "squared", "breast_cancer": "logistic", "digits": "logistic"}
-SMOOTHNESS = {"squared": 1.0, "logistic": 0.25}
-"""L of each loss in function space, where every example has a value of its own: 1/L is the step of the theory."""
-
-
-class Sample(NamedTuple):
-    """A data set: ``X`` (n, features), ``y`` (n,), real for the loss "squared" and -1 or +1 for "logistic"."""
-
-    X: Array
-    y: Array
-    loss: str
 
 
 @dataclass(frozen=True)
@@ -66,42 +55,12 @@ class BoostingRun:
     captured: Array
 
 
-def load_sample(data: str) -> Sample:
-    """Real data that ship with scikit-learn.
-
-    "diabetes"       442 patients, 10 features, progression of the disease in deviations from its mean
-    "breast_cancer"  569 tumours, 30 features, malignant (-1) or benign (+1)
-    "digits"         1797 images of 64 pixels, odd (-1) or even (+1) digit
-
-    ValueError for other names, ImportError without scikit-learn.
-    """
-    name = _check.choice("data", data, tuple(DATA))
-    try:
-        from sklearn import datasets
-    except ImportError as error:
-        raise ImportError("the data sets need scikit-learn, which carries them: pip install scikit-learn") from error
-    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
-    if name == "diabetes":
-        y = (y - y.mean()) / y.std()
-    else:
-        y = np.where((y % 2 == 0) if name == "digits" else y == 1, 1.0, -1.0)
-    return Sample(np.asarray(X, float), np.asarray(y, float), DATA[name])
-
-
-def mean_loss(F: Array, y: Array, loss: str) -> Array:
-    """(F - y)^2 / 2 or ln(1 + e^(-y F)), averaged over the last axis."""
-    each = (F - y) ** 2 / 2 if loss == "squared" else np.logaddexp(0.0, -y * F)
-    return each.mean(axis=-1)
-
-
-def pseudo_residual(F: Array, y: Array, loss: str) -> Array:
-    """Minus the derivative of the loss in F, example by example."""
-    return y - F if loss == "squared" else y * np.exp(-np.logaddexp(0.0, y * F))
-
-
-def _cosine_squared(a: Array, b: Array) -> float:
-    sizes = np.linalg.norm(a), np.linalg.norm(b)
-    return min(float((a / sizes[0]) @ (b / sizes[1])) ** 2, 1.0) if min(sizes) > 0 else 0.0
+def _cosine_squared(a: Array, b: Array) -> Array:
+    """Of the angle between the last axes; 0 where one of the two vanishes."""
+    sizes = np.linalg.norm(a, axis=-1), np.linalg.norm(b, axis=-1)
+    some = (sizes[0] > 0) & (sizes[1] > 0)
+    one, other = (z / np.where(some, size, 1.0)[..., None] for z, size in zip((a, b), sizes, strict=True))
+    return np.where(some, np.minimum((one * other).sum(axis=-1) ** 2, 1.0), 0.0)
 
 
 def boost(
@@ -129,57 +88,89 @@ def boost(
 
     ValueError for arguments out of range.
     """
-    name = _check.choice("method", method, METHODS)
-    total, kind = _check.count("stages", stages), _check.choice("loss", loss, ("squared", "logistic"))
-    inputs, targets = _pair("X", X, "y", y, kind)
-    others, truth = _pair("X_test", X_test, "y_test", y_test, kind)
-    if others.shape[1] != inputs.shape[1]:
-        raise ValueError(f"X_test has {others.shape[1]} features and X has {inputs.shape[1]}: they must agree.")
     rate = _check.one("lr", _check.positive("lr", lr))
-    damping = _check.one("gamma", _check.positive("gamma", gamma))
+    rest = _Rest(loss, learner, rate, beta, depth, ridge, gamma)
+    run = _runs((method,), (X, y, X_test, y_test), stages, rest)
+    return BoostingRun(run.train[:, 0], run.test[:, 0], run.captured[:, 0])
+
+
+class _Rest(NamedTuple):
+    """Arguments of ``boost`` that are common to all its methods and samples."""
+
+    loss: str
+    learner: str
+    lr: ArrayLike
+    beta: float
+    depth: int
+    ridge: float
+    gamma: float
+
+
+def _runs(methods: Sequence[str], parts: Sequence[ArrayLike], stages: int, rest: _Rest) -> BoostingRun:
+    """Checked arguments of ``boost`` for several methods; parts with leading axes (splits...), lr (rates...,)."""
+    names = [_check.choice("method", name, METHODS) for name in methods]
+    total, kind = _check.count("stages", stages), _check.choice("loss", rest.loss, ("squared", "logistic"))
+    inputs, targets = _pair("X", parts[0], "y", parts[1], kind)
+    others, truth = _pair("X_test", parts[2], "y_test", parts[3], kind)
+    if others.shape[-1] != inputs.shape[-1]:
+        raise ValueError(f"X_test has {others.shape[-1]} features and X has {inputs.shape[-1]}: they must agree.")
+    damping = _check.one("gamma", _check.positive("gamma", rest.gamma))
     if damping > 1:
-        raise _check.refuse("gamma", gamma, "above 0 and at most 1")
-    if _check.choice("learner", learner, ("tree", "kernel")) == "tree":
-        fit = tree_learner(inputs, others, depth)
+        raise _check.refuse("gamma", rest.gamma, "above 0 and at most 1")
+    if _check.choice("learner", rest.learner, ("tree", "kernel")) == "tree":
+        fit = tree_learner(inputs, others, rest.depth)
     else:
-        smoother, rows = kernel_smoother(inputs, others, ridge)
-        fit = lambda r: (smoother @ r, rows @ r)  # noqa: E731
-    return _boost(name, fit, targets, truth, kind, rate, damping, momenta(_MOMENTA[name], total, beta))
+        fit = _smoothing(*kernel_smoother(inputs, others, rest.ridge))
+    betas = np.stack([momenta(_MOMENTA[name], total, rest.beta) for name in names], axis=1)
+    return _boost(names, fit, targets, truth, kind, _check.positive("lr", rest.lr), damping, betas)
+
+
+def _smoothing(smoother: Array, rows: Array) -> Learner:
+    return lambda r: ((smoother @ r[..., None])[..., 0], (rows @ r[..., None])[..., 0])
 
 
 def _boost(
-    name: str, fit: Learner, y: Array, y_test: Array, loss: str, lr: float, gamma: float, betas: Array
+    methods: Sequence[str], fit: Learner, y: Array, y_test: Array, loss: str, lr: Array, gamma: float, betas: Array
 ) -> BoostingRun:
+    """Curves (stages + 1, rates..., methods, splits...), all runs as one array program.
+
+    fit  for r (rates..., methods, splits..., n); y, y_test (splits..., n), (splits..., m); lr (rates...,)
+    betas  (stages, methods)
+    """
+    n, splits = y.shape[-1], y.shape[:-1]
+    behind = (1,) * (len(splits) + 1)  # axes after the methods
+    rate, runs = lr.reshape(*lr.shape, 1, *behind), (*lr.shape, len(methods), *splits)
+    twice: Any = (..., [k for k, name in enumerate(methods) if name == "corrected"], *[slice(None)] * len(behind))
     # one vector holds a function on the sample and on the test inputs
-    n, total = y.size, betas.size
-    F, f, H = (np.zeros(n + y_test.size) for _ in range(3))
-    missed = np.zeros(n)
-    train, test, captured = np.full(total + 1, np.inf), np.full(total + 1, np.inf), np.zeros(total)
+    F, f = np.zeros((*runs, n + y_test.shape[-1])), np.zeros(1)
+    H, missed = np.zeros(F[twice].shape), np.zeros(1)
+    train, test = np.full((2, len(betas) + 1, *runs), np.inf)
+    captured, alive = np.zeros((len(betas), *runs)), np.ones((*runs, 1), bool)
     with np.errstate(all="ignore"):
-        for t in range(total + 1):
-            losses = mean_loss(F[:n], y, loss), mean_loss(F[n:], y_test, loss)
-            if not np.isfinite([*losses, np.abs(F).max() ** 2]).all():
-                break
-            train[t], test[t] = losses
-            if t == total:
+        for t in range(len(betas) + 1):
+            losses = mean_loss(F[..., :n], y, loss), mean_loss(F[..., n:], y_test, loss)
+            alive[..., 0] &= np.isfinite([*losses, np.abs(F).max(axis=-1) ** 2]).all(axis=0)
+            train[t], test[t] = (np.where(alive[..., 0], one, np.inf) for one in losses)
+            if t == len(betas):
                 break
             theta = 2 / (t + 2)
-            V = (1 - theta) * F + theta * H if name == "corrected" else F + betas[t] * f
-            r = pseudo_residual(V[:n], y, loss)
-            h = np.concatenate(fit(r))
-            captured[t] = _cosine_squared(r, h[:n])
-            F, f = V + lr * h, V + lr * h - F
-            if name == "corrected":
-                c = r + (t + 1) / (t + 2) * missed
-                h = np.concatenate(fit(c))
-                missed = c - h[:n]
-                H = H + gamma * lr / theta * h
+            V = F + betas[t].reshape(-1, *behind) * f
+            V[twice] = (1 - theta) * F[twice] + theta * H
+            r = np.where(alive, pseudo_residual(V[..., :n], y, loss), 0.0)  # nothing to learn after divergence
+            h = np.concatenate(fit(r), axis=-1)
+            captured[t] = _cosine_squared(r, h[..., :n])
+            F, f = V + rate * h, V + rate * h - F
+            if H.size:
+                c = np.where(alive[twice], r[twice] + (t + 1) / (t + 2) * missed, 0.0)
+                h = np.concatenate(fit(c), axis=-1)
+                missed = c - h[..., :n]
+                H = H + gamma * rate / theta * h
     return BoostingRun(train, test, captured)
 
 
 def _pair(name: str, X: ArrayLike, target: str, y: ArrayLike, loss: str) -> tuple[Array, Array]:
     inputs, targets = _check.finite(name, X), _check.finite(target, y)
-    if inputs.ndim != 2 or targets.shape != inputs.shape[:1] or inputs.size == 0:
+    if inputs.ndim < 2 or targets.shape != inputs.shape[:-1] or inputs.size == 0:
         raise ValueError(
             f"{name} of shape {inputs.shape} and {target} of shape {targets.shape} are not allowed: they must be "
             "(n, features) and (n,)."
@@ -197,7 +188,7 @@ def boosting_curves(
     splits: Sequence[int] = range(6),
     test_share: float = 0.3,
     learner: str = "tree",
-    lr: float = 0.1,
+    lr: ArrayLike = 0.1,
     beta: float = 0.9,
     depth: int = 2,
     ridge: float = 0.1,
@@ -206,7 +197,8 @@ def boosting_curves(
     """``boost`` for several methods on several random splits of a data set: curves (stages + 1, methods, splits).
 
     data: a name of ``load_sample`` or a ``Sample``; splits: seeds, each one division into training and test part,
-        the same for all methods; test_share: of the examples, between 0 and 1. The others as in ``boost``.
+        the same for all methods; test_share: of the examples, between 0 and 1
+    lr: eta, or several (rates...,), which puts their axes before the methods. The others as in ``boost``.
     """
     sample = load_sample(data) if isinstance(data, str) else data
     share = _check.one("test_share", _check.positive("test_share", test_share))
@@ -215,18 +207,10 @@ def boosting_curves(
         raise _check.refuse("test_share", test_share, "a share that leaves examples on both sides")
     if not len(methods) or not len(splits):
         raise ValueError("methods and splits must not be empty.")
-    runs = []
-    for seed in splits:
-        order = np.random.default_rng(_check.count("splits", seed)).permutation(len(sample.y))
-        test, train = order[:held_out], order[held_out:]
-        parts = sample.X[train], sample.y[train], sample.X[test], sample.y[test]
-        run = partial(boost, loss=sample.loss, learner=learner, lr=lr, beta=beta, depth=depth, ridge=ridge, gamma=gamma)
-        runs.append([run(method, *parts, stages) for method in methods])
-    curves = (
-        np.moveaxis(np.array([[getattr(r, name) for r in row] for row in runs]), (1, 0), (-2, -1))
-        for name in ("train", "test", "captured")
-    )
-    return BoostingRun(*curves)
+    orders = [np.random.default_rng(_check.count("splits", seed)).permutation(len(sample.y)) for seed in splits]
+    test, train = np.split(np.stack(orders), [held_out], axis=1)  # (splits, m), (splits, n)
+    parts = sample.X[train], sample.y[train], sample.X[test], sample.y[test]
+    return _runs(methods, parts, stages, _Rest(sample.loss, learner, lr, beta, depth, ridge, gamma))
 
 
 def rate_study(
@@ -248,8 +232,7 @@ def rate_study(
     rates = _check.positive("shares", shares)
     if rates.ndim != 1 or not rates.size:
         raise _check.refuse("shares", shares, "a list of positive numbers")
-    runs = [boosting_curves(sample, lr=float(share / SMOOTHNESS[sample.loss]), **options) for share in rates]
-    return BoostingRun(*(np.stack([getattr(r, name) for r in runs], axis=1) for name in ("train", "test", "captured")))
+    return boosting_curves(sample, lr=rates / SMOOTHNESS[sample.loss], **options)
 
 
 def chosen_rates(losses: ArrayLike) -> tuple[NDArray[np.intp], Array]:
