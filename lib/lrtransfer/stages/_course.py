@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -91,7 +92,7 @@ class Setting:
         moved = np.isfinite(step).all(axis=(-2, -1)) & (step != 0).any(axis=(-2, -1))
         given = ("previous", "start")[t] if t < 2 else None
         below = before + self.teacher if given is None else getattr(self, given)  # rounded beside a large teacher
-        base = np.where(moved[..., None, None], below, np.eye(self.shape[-1]))
+        base = below if moved.all() else np.where(moved[..., None, None], below, np.eye(self.shape[-1]))
         inverse, singular = inverses(base)
         if given is not None and singular.any():
             sizes = np.linalg.svd(base.reshape(-1, *base.shape[-2:])[singular.argmax()], compute_uv=False)
@@ -113,6 +114,14 @@ class Setting:
                 '(warmup, of run), lower beta, or use method "nesterov", which needs no inverse.'
             )
         return step @ inverse
+
+    def losses(self) -> Floats:
+        """Excess loss along the course, (stages + 1, ...), of some stages at a time: all would be kept, one is slow."""
+        course, losses = self.course(), []
+        some = max(1, 100_000 // int(np.prod(self.shape)))
+        while block := list(islice(course, some)):
+            losses.append(self.excess(np.stack(block)))
+        return np.concatenate(losses)
 
     def excess(self, errors: Floats) -> Floats:
         """Excess loss of errors (..., d, d)."""
@@ -153,7 +162,11 @@ def spectrum(covariance: Floats) -> Floats:
 
 
 def frobenius(matrices: Floats) -> Floats:
-    """Frobenius norm, scaled so that small matrices do not underflow; inf where an entry is not finite."""
+    """Frobenius norm, without overflow or underflow on the way; inf where an entry is not finite."""
+    with np.errstate(under="ignore", over="ignore", invalid="ignore"):
+        squares = np.asarray(np.einsum("...ij,...ij->...", matrices, matrices))
+        if ((squares > 1e-200) & (squares < 1e200)).all():
+            return np.sqrt(squares)[()]
     size = np.abs(matrices).max(axis=(-2, -1), keepdims=True)
     safe = np.where((size > 0) & np.isfinite(size), size, 1.0)
     with np.errstate(under="ignore", over="ignore", invalid="ignore"):
@@ -172,4 +185,4 @@ def inverses(matrices: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     with np.errstate(over="ignore", invalid="ignore"):
         condition = frobenius(matrices) * frobenius(inverse)
     singular = singular | ~(condition < 1 / _EPS)
-    return np.where(singular[..., None, None], np.eye(d), inverse), singular
+    return np.where(singular[..., None, None], np.eye(d), inverse) if singular.any() else inverse, singular

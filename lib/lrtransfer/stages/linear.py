@@ -184,7 +184,7 @@ def excess_loss(
     """
     setting = Setting(method, teacher, covariance, stages, beta, start, None, 0)
     if setting.method == "stacking":
-        return np.stack([setting.excess(error) for error in setting.course()])
+        return setting.losses()
     return _excess_by_eigenvalue(setting)
 
 
