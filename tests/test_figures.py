@@ -30,7 +30,9 @@ def no_window():
 
 
 def test_a_slider_figure_is_whole_without_a_kernel():
-    page = sliders.static_html(TRAJECTORY, caption="Look & see", alt='The "curve"')
+    page = sliders.static_html(
+        TRAJECTORY, sliders.drawn(TRAJECTORY.at_start()), caption="Look & see", alt='The "curve"'
+    )
     controls = json.loads(re.search(r'data-sliders="(.*?)"', page)[1].replace("&quot;", '"'))
     assert [c["name"] for c in controls] == ["inv_tau", "depth", "r"]
     picture = base64.b64decode(re.search(r"base64,([^\"]+)", page)[1]).decode()
@@ -38,9 +40,10 @@ def test_a_slider_figure_is_whole_without_a_kernel():
 
 
 def test_a_live_notebook_redraws_one_picture_from_the_engine():
-    box = sliders._widget(TRAJECTORY, "caption")
+    box = sliders._widget(TRAJECTORY, sliders.drawn(TRAJECTORY.at_start()), "caption")
     controls, (drawing, summary, _) = box.children[:3], box.children[3:]
     before = drawing.value
+    assert summary.value == TRAJECTORY.at_start().summary  # nothing is drawn twice for the start
     controls[0].value = 2.05
     assert drawing.value != before and drawing.value.count("<svg") == 1
     assert summary.value == TRAJECTORY.picture(2.05, controls[1].value, controls[2].value).summary
@@ -48,7 +51,7 @@ def test_a_live_notebook_redraws_one_picture_from_the_engine():
 
 def test_a_missing_ipywidgets_leaves_the_static_figure(monkeypatch):
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    assert sliders._widget(TRAJECTORY, "caption") is None
+    assert sliders._widget(TRAJECTORY, sliders.drawn(TRAJECTORY.at_start()), "caption") is None
 
 
 def test_a_slider_refuses_a_start_outside_its_values():
@@ -118,6 +121,20 @@ def test_the_same_drawing_gives_the_same_file():
     plots.use_house_style()
     first, second = (plots.save_svg(plots.draw_picture(TRAJECTORY.at_start())) for _ in range(2))
     assert first == second
+
+
+@pytest.mark.parametrize(("low", "high", "between"), [(1e-6, 1.0, False), (0.01, 1.0, True)])
+def test_powers_are_plain_text_and_minor_ticks_need_a_short_axis(low, high, between):
+    plots.use_house_style()
+    figure, ax = plots.panels(1, 1)
+    ax.loglog([low, high], [low, high])
+    figure.canvas.draw()
+    texts = [label.get_text() for label in ax.get_yticklabels()]
+    assert "10⁻²" in texts and "10⁰" in texts and not any("$" in text for text in texts)
+    assert bool(len(ax.yaxis.get_minorticklocs())) == between
+    ax.set_xscale("log", base=2)
+    figure.canvas.draw()
+    assert any(label.get_text().startswith("2⁻") for label in ax.get_xticklabels())
 
 
 def test_tables_show_infinity_words_and_rounded_numbers():

@@ -39,8 +39,11 @@ def use_house_style() -> None:
     from cycler import cycler
     from matplotlib_inline.backend_inline import set_matplotlib_formats
 
-    # bbox_inches "tight" is the inline default; the transparent face lets a page's background through.
-    set_matplotlib_formats("svg", facecolor="none", edgecolor="none", metadata={"Date": None})
+    from lrtransfer.ticks import use_house_ticks
+
+    # The layout fills the figure, so the inline default need not crop it; the transparent face lets a page through.
+    set_matplotlib_formats("svg", facecolor="none", edgecolor="none", metadata={"Date": None}, bbox_inches=None)
+    use_house_ticks()
     mpl.rcParams.update(
         {
             "figure.figsize": (7.2, 3.2),

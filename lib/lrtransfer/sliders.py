@@ -9,9 +9,9 @@ from __future__ import annotations
 import base64
 import html
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
-from lrtransfer.pictures import Model
+from lrtransfer.pictures import Model, Picture
 from lrtransfer.plots import draw_picture, save_svg
 
 
@@ -24,8 +24,9 @@ def slider_figure(model: Model, *, caption: str, alt: str) -> None:
     """
     from IPython.display import display
 
-    bundle: dict[str, Any] = {"text/html": static_html(model, caption=caption, alt=alt), "text/plain": alt}
-    widget = _widget(model, caption)
+    first = drawn(model.at_start())
+    bundle: dict[str, Any] = {"text/html": static_html(model, first, caption=caption, alt=alt), "text/plain": alt}
+    widget = _widget(model, first, caption)
     if widget is not None:
         bundle["application/vnd.jupyter.widget-view+json"] = {
             "version_major": 2,
@@ -35,22 +36,34 @@ def slider_figure(model: Model, *, caption: str, alt: str) -> None:
     display(bundle, raw=True)
 
 
-def static_html(model: Model, *, caption: str, alt: str) -> str:
-    """The figure for a page without a kernel: controls, a picture at their start values, and the caption."""
+class Drawing(NamedTuple):
+    """A picture as SVG, and its sentence."""
+
+    svg: str
+    summary: str
+
+
+def drawn(picture: Picture) -> Drawing:
+    """Draw a picture with matplotlib."""
+    return Drawing(save_svg(draw_picture(picture)), picture.summary)
+
+
+def static_html(model: Model, first: Drawing, *, caption: str, alt: str) -> str:
+    """The figure for a page without a kernel: controls, the drawing at their start values, and the caption."""
     sliders = [{"name": s.name, "label": s.label, "values": list(s.values), "start": s.start} for s in model.sliders]
-    picture = base64.b64encode(save_svg(draw_picture(model.at_start())).encode()).decode()
+    picture = base64.b64encode(first.svg.encode()).decode()
     return (
         f'<figure class="lr-slider" data-model="{html.escape(model.name)}" '
         f'data-sliders="{html.escape(json.dumps(sliders))}" data-alt="{html.escape(alt)}">'
         '<div class="lr-controls"></div>'
         f'<div class="lr-drawing"><img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{picture}"></div>'
-        f'<p class="lr-summary" aria-live="polite">{html.escape(model.at_start().summary)}</p>'
+        f'<p class="lr-summary" aria-live="polite">{html.escape(first.summary)}</p>'
         f"<figcaption>{html.escape(caption)}</figcaption></figure>"
     )
 
 
-def _widget(model: Model, caption: str) -> Any:
-    """Controls and one picture that each move replaces; None where ipywidgets is missing (the HTML remains)."""
+def _widget(model: Model, first: Drawing, caption: str) -> Any:
+    """Controls and one picture, ``first`` and then what each move gives; None without ipywidgets (the HTML remains)."""
     try:
         import ipywidgets
     except ImportError:
@@ -66,14 +79,12 @@ def _widget(model: Model, caption: str) -> Any:
         )
         for s in model.sliders
     }
-    drawing, summary = ipywidgets.HTML(), ipywidgets.HTML()
+    drawing, summary = ipywidgets.HTML(first.svg), ipywidgets.HTML(html.escape(first.summary))
 
-    def update(_: object = None) -> None:
-        picture = model.picture(**{name: control.value for name, control in controls.items()})
-        drawing.value = save_svg(draw_picture(picture))
-        summary.value = html.escape(picture.summary)
+    def update(_: object) -> None:
+        now = drawn(model.picture(**{name: control.value for name, control in controls.items()}))
+        drawing.value, summary.value = now.svg, html.escape(now.summary)
 
     for control in controls.values():
         control.observe(update, names="value")
-    update()
     return ipywidgets.VBox([*controls.values(), drawing, summary, ipywidgets.HTML(html.escape(caption))])
