@@ -154,6 +154,15 @@ def test_one_run_by_autograd(init, rate):
         assert run.excess[t + 1, INITS.index(init), 1, 1] == pytest.approx(expected, rel=1e-7)
 
 
+def test_the_nesterov_start_is_nesterovs_move_in_the_second_stage_only():
+    run = train_all_layers([1.0, 30.0], **{**SMALL, "seeds": [3], "rate": "depth"})
+    plain, gaps = (dict(zip(run.inits, run.off_momentum[:, :, k, 0].T, strict=True)) for k in (0, 1))
+    for name in INITS:
+        assert gaps[name][0] == 0 and (plain[name][1:] > 0.1).all() == (name == "random")  # kappa = 1 has beta = 0
+    assert gaps["nesterov"][1] < 1e-13 and (gaps["nesterov"][2:] > 0.05).all()
+    assert gaps["zero"][1:] == pytest.approx(1)  # it does not move at all
+
+
 def test_test_loss_is_the_mean_over_the_test_sample():
     run = train_all_layers([5.0], seeds=[2], inits=["zero"], **{**SMALL, "test_samples": 40_000})
     # what is left is the noise of 40 000 test points: standard deviation of |xi|^2/2 over its root
@@ -257,7 +266,7 @@ def test_without_gradient_noise_momentum_pays():
         {"rate": "best"},
         {"factor": 0.0}, {"scale": -0.1}, {"seeds": []}, {"seeds": [0.5]}, {"stages": 0}, {"steps": -1},
         {"batch": 0}, {"batch": 65},
-        {"samples": 0}, {"test_samples": 0}, {"d": 1}, {"noise": -0.1}, {"iterations": 0},
+        {"samples": 0}, {"test_samples": 0}, {"d": 1}, {"noise": -0.1}, {"iterations": 0}, {"steps": 0},
     ],
 )  # fmt: skip
 def test_refusals_name_the_argument(bad):

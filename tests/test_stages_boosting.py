@@ -98,6 +98,25 @@ def test_corrected_residuals_carry_what_was_missed():
     np.testing.assert_allclose(13 * (second[-1][0] - second[-1][1]), owed, rtol=1e-10, atol=1e-11)
 
 
+def test_damped_is_the_same_without_the_correction():
+    """By a plain loop over the three sequences of the module's docstring."""
+    X, y, others, truth = toy()
+    fit, gamma, lr = tree_learner(X, others, 2), 0.3, 0.4
+    F, H, losses = np.zeros(60), np.zeros(60), []
+    for t in range(8):
+        losses.append(((F - y) ** 2).mean() / 2)
+        theta = 2 / (t + 2)
+        V = (1 - theta) * F + theta * H
+        r = y - V
+        F, H = V + lr * fit(r)[0], H + gamma * lr / theta * fit(r)[0]
+    run = boost("damped", X, y, others, truth, 7, lr=lr, gamma=gamma)
+    np.testing.assert_allclose(run.train, losses, rtol=1e-12)
+    both = boosting_curves(Sample(X, y, "squared"), methods=["damped", "corrected"], stages=9, splits=[0], gamma=gamma)
+    alone = boosting_curves(Sample(X, y, "squared"), methods=["corrected"], stages=9, splits=[0], gamma=gamma)
+    np.testing.assert_array_equal(both.test[:, 1], alone.test[:, 0])
+    assert np.abs(both.train[:, 0] - both.train[:, 1]).max() > 1e-4
+
+
 def test_trees_capture_part_of_the_gradient():
     run = boost("schedule", *toy(), 30, depth=1)
     assert (run.captured > 0).all() and (run.captured < 1).all() and run.captured[0] > run.captured[-1]
@@ -142,6 +161,13 @@ def test_a_rate_study_is_its_curves_at_shares_of_the_theorys_step():
             samples.pseudo_residual(-1e-5 * y, sample, loss) - samples.pseudo_residual(1e-5 * y, sample, loss)
         ) / 2e-5
         np.testing.assert_allclose(np.abs(slope), samples.SMOOTHNESS[loss], rtol=1e-6)
+
+
+def test_a_run_that_diverges_leaves_the_others_alone():
+    one, many = (boosting.rate_study("diabetes", shares, stages=60, splits=[0]) for shares in ((0.1,), (0.1, 1e3)))
+    assert np.isinf(many.train[-1, 1]).any() and np.isfinite(one.train).all()
+    np.testing.assert_array_equal(many.test[:, 0], one.test[:, 0])
+    assert not np.isnan(many.train).any() and np.isfinite(many.captured).all()
 
 
 def test_the_split_that_chooses_a_rate_is_not_reported():

@@ -58,6 +58,30 @@ def test_a_deep_tree_learns_all_and_a_constant_input_nothing():
     np.testing.assert_array_equal(tree_learner(X[:1], X, 2)(r[:1])[1], np.full(20, r[0]))
 
 
+@pytest.mark.parametrize("depth", [1, 3])
+def test_a_tree_does_not_depend_on_the_others(depth):
+    """Two samples with three r each, whole numbers among the inputs: the very same numbers as one by one."""
+    g = np.random.default_rng(0)
+    X = np.concatenate([g.standard_normal((2, 50, 2)), g.integers(0, 3, (2, 50, 2))], axis=2)
+    others, r = g.standard_normal((2, 8, 4)), g.standard_normal((3, 2, 50))
+    sample, test = tree_learner(X, others, depth)(r)
+    assert sample.shape == (3, 2, 50) and test.shape == (3, 2, 8)
+    for i, j in itertools.product(range(3), range(2)):
+        alone = tree_learner(X[j], others[j], depth)(r[i, j])
+        np.testing.assert_array_equal(sample[i, j], alone[0])
+        np.testing.assert_array_equal(test[i, j], alone[1])
+
+
+def test_of_equal_cuts_the_first_feature_is_taken():
+    """The second feature cuts the sample as the first does, mirrored, and test inputs otherwise."""
+    g = np.random.default_rng(0)
+    first = np.sort(g.standard_normal(30))
+    X, others = np.stack([first, -first], axis=1), np.array([[9.0, 9.0], [-9.0, -9.0]])
+    for _ in range(20):
+        sample, test = tree_learner(X, others, 1)(g.standard_normal(30))
+        np.testing.assert_array_equal(test, sample[[-1, 0]])
+
+
 def test_neighbours_in_floating_point_are_told_apart():
     X = np.array([[1.0], [np.nextafter(1.0, 2.0)]])
     np.testing.assert_array_equal(tree_learner(X, X, 1)(np.array([-1.0, 1.0])), [[-1.0, 1.0]] * 2)
@@ -67,6 +91,7 @@ def test_neighbours_in_floating_point_are_told_apart():
     ("arguments", "named"),
     [
         ((np.zeros(3), np.zeros((1, 1)), 1), r"X of shape \(3,\)"),
+        ((np.zeros((4, 3, 2)), np.zeros((5, 1, 2)), 1), r"must be \(4, m, 2\)"),
         ((np.zeros((3, 2)), np.zeros((1, 1)), 1), r"X_test of shape \(1, 1\)"),
         ((np.zeros((3, 2)), np.zeros((1, 2)), 0), "depth = 0"),
         ((np.full((3, 2), np.nan), np.zeros((1, 2)), 1), "X = nan"),

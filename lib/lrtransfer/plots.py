@@ -148,10 +148,12 @@ def size_ticks(ax: Axes, sizes: ArrayLike) -> None:
 
 
 def plain_ticks(ax: Axes) -> None:
-    """Plain numbers on a logarithmic y axis: 1, 2, 5 and their tens."""
-    from matplotlib.ticker import LogLocator, NullLocator
+    """Plain numbers on a logarithmic y axis: 1, 2, 5 and their tens, and more where the axis is short."""
+    from matplotlib.ticker import NullLocator
 
-    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    from lrtransfer.ticks import PlainLocator
+
+    ax.yaxis.set_major_locator(PlainLocator())
     ax.yaxis.set_major_formatter("{x:g}")
     ax.yaxis.set_minor_locator(NullLocator())
 
@@ -162,10 +164,10 @@ def legend_beside(figure: Figure, ax: Axes, **kwargs: Any) -> None:
     figure.legend(handles, labels, loc="outside right center", **kwargs)
 
 
-def legend_under(figure: Figure, ax: Axes, **kwargs: Any) -> None:
-    """One legend for all panels, below them, in a row."""
+def legend_under(figure: Figure, ax: Axes, columns: int | None = None, **kwargs: Any) -> None:
+    """One legend for all panels, below them, in a row; in ``columns`` columns where a row is too long for the page."""
     handles, labels = ax.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), **kwargs)
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns or len(labels), **kwargs)
 
 
 def legend_below(ax: Axes, columns: int, **kwargs: Any) -> None:

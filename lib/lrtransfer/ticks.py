@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 from matplotlib.scale import LogScale, register_scale
-from matplotlib.ticker import LogFormatterSciNotation, LogLocator
+from matplotlib.ticker import Locator, LogFormatterSciNotation, LogLocator, MaxNLocator
 
 DECADES = 3
 """An axis of a longer span has no minor ticks."""
+ROUND = ((1, 2, 5), (1, 1.5, 2, 3, 4, 6))
+"""Factors of the powers of ten, from few to many, that make plain numbers for ticks."""
 _POWER = re.compile(r"\$\\mathdefault\{(-?)(\d+)\^\{(-?\d+)\}\}\$")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -36,6 +38,29 @@ class ShortLocator(LogLocator):
         """Positions of the ticks of an axis from vmin to vmax."""
         low, high = sorted((vmin, vmax))
         return np.empty(0) if low > 0 and high > low * 10.0**DECADES else super().tick_values(vmin, vmax)
+
+
+class PlainLocator(Locator):
+    """Round numbers on a logarithmic axis: 1, 2, 5 and their tens, closer ones where fewer than three would show."""
+
+    def __call__(self) -> Any:
+        """Positions of the ticks of the axis as it is."""
+        axis: Any = self.axis
+        return self.tick_values(*axis.get_view_interval())
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        """Positions of the ticks of an axis from vmin to vmax, positive."""
+        low, high = sorted((vmin, vmax))
+        if not 0 < low < high:
+            return np.empty(0)
+        tens = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+        for factors in ROUND:
+            ticks = np.outer(tens, factors).ravel()
+            shown = ticks[(ticks >= low * (1 - 1e-9)) & (ticks <= high * (1 + 1e-9))]
+            if len(shown) > 2:
+                return shown
+        even = np.asarray(MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low, high))
+        return even[(even >= low) & (even <= high)]
 
 
 class HouseLogScale(LogScale):

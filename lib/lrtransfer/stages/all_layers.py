@@ -7,7 +7,8 @@ The network at stage t is x -> W x with
 A stage appends a layer, initialised in one of four ways, and then takes a few SGD steps on all layers:
 
     "stacking"   w_{t+1} = beta w_t
-    "nesterov"   w_{t+1} = beta w_t (I + w_t)^-1: W moves by beta times what w_t contributes, (I + w_t) V - V
+    "nesterov"   w_{t+1} = beta w_t (I + w_t)^-1: W moves by beta times what w_t contributes, (I + w_t) V - V, which
+                 is Nesterov's beta (W_t - W_{t-1}) in the second stage only, as V has trained on since
     "random"     w_{t+1} with independent entries N(0, scale^2 / d)
     "zero"       w_{t+1} = 0
 
@@ -48,12 +49,15 @@ class AllLayersRun:
     ``excess``: (1/2) Tr((W - W*) Sigma (W - W*)'), (stages + 1, inits, kappas, seeds), inf once a run has diverged.
     ``test_loss``: mean of |W x - y|^2 / 2 over the test sample, same shape; its floor is ``noise_floor`` on average.
     ``lrs``: the rate of each stage, (stages, inits, kappas, seeds); 0 for a run that has diverged.
+    ``off_momentum``: distance between the network as a stage begins and where Nesterov's method would go on from,
+        W_t + beta (W_t - W_{t-1}), over the size of that move; same shape, 0 in the first stage, inf after divergence.
     ``inits``, ``kappas`` (kappas,), ``seeds``: what the axes mean. ``noise_floor``: d noise^2 / 2.
     """
 
     excess: Array
     test_loss: Array
     lrs: Array
+    off_momentum: Array
     inits: tuple[str, ...]
     kappas: Array
     seeds: tuple[int, ...]
@@ -190,7 +194,7 @@ def train_all_layers(
     spread = _check.one("scale", _check.finite("scale", scale, minimum=0.0))
     far = _check.one("sigma", _check.finite("sigma", sigma, minimum=0.0))
     level = _check.one("noise", _check.finite("noise", noise, minimum=0.0))
-    total, each = _check.count("stages", stages, minimum=1), _check.count("steps", steps)
+    total, each = _check.count("stages", stages, minimum=1), _check.count("steps", steps, minimum=1)
     dim, size = _check.count("d", d, minimum=2), _check.count("samples", samples, minimum=1)
     tests, take = _check.count("test_samples", test_samples, minimum=1), _check.count("batch", batch, minimum=1)
     if take > size:
@@ -207,7 +211,9 @@ def train_all_layers(
     runs = (len(names), conditions.size, len(starts))
     layers = np.zeros((0, *runs, dim, dim))
     alive = np.ones(runs, bool)
-    excess, test_loss, lrs = np.empty((total + 1, *runs)), np.empty((total + 1, *runs)), np.empty((total, *runs))
+    excess, test_loss = np.empty((2, total + 1, *runs))
+    lrs, off_momentum = np.zeros((2, total, *runs))
+    before = np.zeros(0)
     with np.errstate(all="ignore"):
         for t in range(total + 1):
             W = end_to_end(layers) if t else np.broadcast_to(np.eye(dim), (*runs, dim, dim))
@@ -224,6 +230,10 @@ def train_all_layers(
             if t:
                 for i, name in enumerate(names):
                     new[i] = _new_layer(name, layers[-1, i], beta, draws[t])
+                move = beta * (W - before)
+                gap, way = frobenius(new @ W - move), frobenius(move)
+                off_momentum[t] = np.where(alive, np.where(gap > 0, gap / way, 0.0), np.inf)
+            before = W
             layers = np.concatenate([layers, new[None]])
             if rule in ("hessian", "shared"):
                 curvature = largest_curvature(layers, *data.whole, lanczos, single=lanczos <= 10)
@@ -234,4 +244,4 @@ def train_all_layers(
             lrs[t] = np.where(alive, strength / curvature, 0.0)
             for picked in order[t * each : (t + 1) * each]:
                 layers = layers - lrs[t][..., None, None] * gradients(layers, *data.batch(picked))
-    return AllLayersRun(excess, test_loss, lrs, names, conditions, starts, dim * level**2 / 2)
+    return AllLayersRun(excess, test_loss, lrs, off_momentum, names, conditions, starts, dim * level**2 / 2)

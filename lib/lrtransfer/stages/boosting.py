@@ -16,7 +16,8 @@ to a second tree of the stage, in three sequences with theta_t = 2/(t + 2):
     c_t = r + (t + 1)/(t + 2) (c_{t-1} - h(c_{t-1}))    H_{t+1} = H_t + gamma eta/theta_t h(c_t)
 
 With h the identity and gamma = 1 these are "schedule". The guarantee behind them asks for a gamma that is small
-against the share of r a tree captures, and the price is speed; a larger one can diverge.
+against the share of r a tree captures, and the price is speed; a larger one can diverge. "damped" is the control: the
+same sequences with c_t = r, so that nothing is corrected and gamma alone is left.
 
 Source: "Stacking as Accelerated Gradient Descent", Section 2 and Fig. 3; corrected residuals: Lu, Karimireddy,
 Ponomareva and Mirrokni, Accelerating Gradient Boosting Machines, arXiv 1903.08708.
@@ -32,13 +33,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer import _check
-from lrtransfer.stages.convex import momenta, nesterov
+from lrtransfer.stages.convex import MOMENTA, momenta, nesterov
 from lrtransfer.stages.learners import Learner, kernel_smoother, tree_learner
 from lrtransfer.stages.samples import SMOOTHNESS, Sample, load_sample, mean_loss, pseudo_residual
 
 Array = NDArray[np.float64]
-METHODS = ("zero", "stacking", "schedule", "corrected")
-_MOMENTA = {"zero": "zero", "stacking": "stacking", "schedule": "schedule", "corrected": "schedule"}
+METHODS = ("zero", "stacking", "schedule", "corrected", "damped")
+_MOMENTA = {name: name if name in MOMENTA else "schedule" for name in METHODS}
 
 
 @dataclass(frozen=True)
@@ -81,10 +82,12 @@ def boost(
 ) -> BoostingRun:
     """One ensemble: curves (stages + 1,) on the sample X (n, features), y (n,) and on the test part.
 
+    Leading axes of all four are samples of one size, and follow the first axis of the curves.
+
     method: "zero" gradient boosting; "stacking" beta_t = beta; "schedule" beta_t = (t - 1)/(t + 2); "corrected" the
-        same with corrected residuals, two weak learners a stage
+        same with corrected residuals, two weak learners a stage; "damped" those without the correction
     loss: "squared", or "logistic" for y of -1 and +1; learner: "tree" of ``depth`` levels, or "kernel" with ``ridge``
-    lr: eta, > 0; gamma: of "corrected", 0 < gamma <= 1
+    lr: eta, > 0; gamma: of "corrected" and "damped", 0 < gamma <= 1
 
     ValueError for arguments out of range.
     """
@@ -140,7 +143,9 @@ def _boost(
     n, splits = y.shape[-1], y.shape[:-1]
     behind = (1,) * (len(splits) + 1)  # axes after the methods
     rate, runs = lr.reshape(*lr.shape, 1, *behind), (*lr.shape, len(methods), *splits)
-    twice: Any = (..., [k for k, name in enumerate(methods) if name == "corrected"], *[slice(None)] * len(behind))
+    second = [k for k, name in enumerate(methods) if name in ("corrected", "damped")]
+    twice: Any = (..., second, *[slice(None)] * len(behind))  # those with two learners a stage
+    owed = np.array([methods[k] == "corrected" for k in second], float).reshape(-1, *behind)
     # one vector holds a function on the sample and on the test inputs
     F, f = np.zeros((*runs, n + y_test.shape[-1])), np.zeros(1)
     H, missed = np.zeros(F[twice].shape), np.zeros(1)
@@ -161,7 +166,7 @@ def _boost(
             captured[t] = _cosine_squared(r, h[..., :n])
             F, f = V + rate * h, V + rate * h - F
             if H.size:
-                c = np.where(alive[twice], r[twice] + (t + 1) / (t + 2) * missed, 0.0)
+                c = np.where(alive[twice], r[twice] + owed * (t + 1) / (t + 2) * missed, 0.0)
                 h = np.concatenate(fit(c), axis=-1)
                 missed = c - h[..., :n]
                 H = H + gamma * rate / theta * h

@@ -1,8 +1,8 @@
 """The transformer experiments of the chapter: what each preset trains, how rates are chosen, what is recorded.
 
 Rates are chosen on one seed and reported on others, so that no method is judged on the draw that chose its rate.
-``python -m lrtransfer.stages.experiments [FOLDER [STORE]]`` repeats the recorded experiment (preset full) and
-writes FOLDER/stages-transformer/record.json; with a STORE folder a run that was stopped goes on where it was.
+``python -m lrtransfer.stages.experiments [FOLDER [STORE [NAME]]]`` repeats the recorded experiment NAME of ``RECORDS``
+and writes FOLDER/NAME/record.json; with a STORE folder a run that was stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from lrtransfer.stages.transformer_runs import Run, run_key, train_or_read
 
 Array = NDArray[np.float64]
 TUNED = tuple(name for name, growth in METHODS.items() if growth.beta is None)  # each with a rate of its own
-RECORD = "stages-transformer"
+RECORD, SHORT = "stages-transformer", "stages-transformer-short"
+RECORDS = {RECORD: "full", SHORT: "short"}
+"""The recorded experiments, and the preset of each."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,8 @@ class StagesPreset:
 
 # On one thread: smoke under a second, book two minutes, full about an hour and a half of processor time. Full reports
 # eight seeds: at the rates chosen three leave a standard error of half the difference. In book and full the rates
-# tried bracket the best one of every method on the selection seed.
+# tried bracket the best one of every method on the selection seed. Short is a network like book's in many stages, each
+# too short for a copy to earn back what it costs: about ten minutes.
 STAGES_PRESETS = {
     "smoke": StagesPreset(
         StagedTransformer(
@@ -66,6 +69,14 @@ STAGES_PRESETS = {
         lrs=(5e-4, 2e-3, 8e-3),
         seeds=tuple(range(1, 9)),
         swept=(5e-4, 2e-3),
+    ),
+    "short": StagesPreset(
+        StagedTransformer(
+            width=32, heads=2, stages=8, steps=50, warmup=20, eval_every=25, eval_windows=256, final_share=0.3
+        ),
+        lrs=(1e-3, 4e-3, 1.6e-2),
+        seeds=tuple(range(1, 33)),
+        swept=(1e-3, 4e-3),
     ),
 }
 
@@ -152,7 +163,7 @@ def compare_starts(
 ) -> StageComparison:
     """Train the staged transformer with every method: choose rates on one seed, report on the others.
 
-    ``preset``: "smoke", "book" or "full", or a row of your own. ``device``: as in ``train_stages``. ``store``: a
+    ``preset``: a name of ``STAGES_PRESETS``, or a row of your own. ``device``: as in ``train_stages``. ``store``: a
     folder for finished runs; with it a second call takes them from there. ``progress(share)`` is told
     the share done, at every evaluation.
 
@@ -220,7 +231,7 @@ def compare_starts(
 def make_record(
     name: str = RECORD,
     *,
-    preset: str | StagesPreset = "full",
+    preset: str | StagesPreset | None = None,
     folder: str | Path | None = None,
     store: str | Path,
     device: str = "auto",
@@ -228,9 +239,11 @@ def make_record(
 ) -> Path:
     """Repeat the recorded experiment and write FOLDER/NAME/record.json; ``store`` as in ``compare_starts``.
 
-    The duration is the sum over runs, also of a record made in several sittings. Returns the path.
+    ``preset``: its own by default. The duration is the sum over runs, also of a record made in several sittings.
+    Returns the path.
     """
-    choice("name", name, (RECORD,))
+    choice("name", name, tuple(RECORDS))
+    preset = RECORDS[name] if preset is None else preset
     result = compare_starts(preset, device=device, store=store, progress=progress)
     row = preset if isinstance(preset, StagesPreset) else STAGES_PRESETS[preset]
     runs = [(lr, seed, m) for lr in row.lrs for seed in (row.selection_seed, *row.seeds) for m in METHODS]
@@ -246,7 +259,7 @@ def make_record(
         numbers,
         seconds=sum(run["seconds"] for run in spent),
         folder=folder,
-        made_by="python -m lrtransfer.stages.experiments",
+        made_by=f"python -m lrtransfer.stages.experiments results runs/{name} {name}",
         packages=("numpy", "torch"),
     )
 
@@ -256,7 +269,7 @@ def read_record(name: str = RECORD, *, folder: str | Path | None = None) -> Stag
 
     Raises ``DamagedRecord``, a ``ValueError``, for a record that is not whole.
     """
-    record = records.read(choice("name", name, (RECORD,)), folder=folder)
+    record = records.read(choice("name", name, tuple(RECORDS)), folder=folder)
     if record is None:
         return None
     numbers: dict[str, Any] = {key: record["numbers"].get(key) for key in StageComparison.__dataclass_fields__}
@@ -271,5 +284,6 @@ def read_record(name: str = RECORD, *, folder: str | Path | None = None) -> Stag
 if __name__ == "__main__":
     arguments = sys.argv[1:]
     where = Path(arguments[0]) if arguments else Path("results")
-    kept = Path(arguments[1]) if len(arguments) > 1 else Path("runs") / RECORD
-    print(make_record(folder=where, store=kept, progress=lambda share: print(f"{share:.1%}", flush=True)))
+    called = arguments[2] if len(arguments) > 2 else RECORD
+    kept = Path(arguments[1]) if len(arguments) > 1 else Path("runs") / called
+    print(make_record(called, folder=where, store=kept, progress=lambda share: print(f"{share:.1%}", flush=True)))
