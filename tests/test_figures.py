@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from lrtransfer import pictures, plots, presets, report, sliders
 from lrtransfer.depth.slider import TRAJECTORY
 from lrtransfer.rates import BestLR, mean_curve
+from lrtransfer.ticks import PlainLocator
 
 
 @pytest.fixture(autouse=True)
@@ -135,6 +136,16 @@ def test_powers_are_plain_text_and_minor_ticks_need_a_short_axis(low, high, betw
     ax.set_xscale("log", base=2)
     figure.canvas.draw()
     assert any(label.get_text().startswith("2⁻") for label in ax.get_xticklabels())
+
+
+@given(st.floats(-6, 6), st.floats(0.02, 4))
+def test_plain_ticks_are_a_few_round_numbers_within_the_axis(start, span):
+    low, high = 10.0**start, 10.0 ** (start + span)
+    shown = PlainLocator().tick_values(low, high)
+    assert 2 <= len(shown) <= 3 * span + 5 and (np.diff(shown) > 0).all()
+    assert (shown >= low * (1 - 1e-8)).all() and (shown <= high * (1 + 1e-8)).all()
+    spelled = [float(f"{x:g}") for x in shown]  # the label says where the tick is
+    np.testing.assert_allclose(spelled, shown, rtol=1e-6)
 
 
 def test_tables_show_infinity_words_and_rounded_numbers():

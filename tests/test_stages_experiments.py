@@ -106,11 +106,12 @@ def test_groups_hold_whole_pairs_in_order():
         assert len(transformer_runs.groups(settings, runs, "cuda")) == 1  # 64 times as many
 
 
-def test_the_record_in_results_holds_the_preset_full():
-    found = experiments.read_record()
+@pytest.mark.parametrize("name", experiments.RECORDS)
+def test_the_records_in_results_hold_their_presets(name):
+    found = experiments.read_record(name)
     if found is None:
         pytest.skip("only the package is installed")
-    row = experiments.STAGES_PRESETS["full"]
+    row = experiments.STAGES_PRESETS[experiments.RECORDS[name]]
     assert found.settings == row.transformer and found.seeds == row.seeds
     assert found.lrs.tolist() == list(row.lrs) and found.swept.tolist() == list(row.swept)
     best = found.lrs[found.selection.argmin(axis=0)]
