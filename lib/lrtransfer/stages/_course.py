@@ -13,6 +13,7 @@ from lrtransfer import _check
 Floats = NDArray[np.float64]
 METHODS = ("gd", "stacking", "nesterov")
 _EPS = float(np.finfo(np.float64).eps)
+SAFE = 0.1 / _EPS  # a condition number, in Frobenius norms, at which rounding leaves no doubt that there is an inverse
 EXPLODED = 1e8  # a network so many times larger than where it began and must go, and not invertible, has diverged
 
 
@@ -89,7 +90,10 @@ class Setting:
 
     def _copied(self, before: Floats, step: Floats, t: int) -> Floats:
         """The layer w_t = (W_t - W_{t-1}) W_{t-1}^{-1}; 0 where nothing moved, NaN where the run has diverged."""
-        moved = np.isfinite(step).all(axis=(-2, -1)) & (step != 0).any(axis=(-2, -1))
+        squares = np.einsum("...ij,...ij->...", step, step)
+        moved = np.asarray((squares > 0) & (squares < np.inf))
+        if not moved.all():  # or too small or too large to be squared
+            moved = np.isfinite(step).all(axis=(-2, -1)) & (step != 0).any(axis=(-2, -1))
         given = ("previous", "start")[t] if t < 2 else None
         below = before + self.teacher if given is None else getattr(self, given)  # rounded beside a large teacher
         base = below if moved.all() else np.where(moved[..., None, None], below, np.eye(self.shape[-1]))
@@ -179,6 +183,10 @@ def inverses(matrices: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     singular = np.zeros(matrices.shape[:-2], dtype=bool)
     try:
         inverse = np.asarray(np.linalg.inv(matrices), dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            squares = (np.einsum("...ij,...ij->...", m, m) for m in (matrices, inverse))
+            if (next(squares) * next(squares) < SAFE**2).all():
+                return inverse, singular
     except np.linalg.LinAlgError:  # numpy refuses the whole batch for one exact zero pivot: find out which
         singular = np.linalg.matrix_rank(matrices) < d
         inverse = np.linalg.inv(np.where(singular[..., None, None], np.eye(d), matrices))

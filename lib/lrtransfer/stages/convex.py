@@ -23,6 +23,7 @@ problems are this book's.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -77,12 +78,19 @@ def power_law_losses(method: str, steps: int, *, exponent: float = 1.0, beta: fl
     eta = 1 = 1/L; exponent > 0. Exact up to rounding, 1e-10 of the loss at T = 1000.
     """
     total, power = _check.count("steps", steps), _check.one("exponent", _check.positive("exponent", exponent))
-    nodes, weights = (
-        np.polynomial.legendre.leggauss(total + 1) if power == 1 else roots_sh_jacobi(total + 1, power, power)
-    )
-    curvatures, weights = ((nodes + 1) / 2, weights / 2) if power == 1 else (nodes, weights)
+    curvatures, weights = _quadrature(total + 1, power)
     errors = nesterov(lambda e: curvatures * e, np.ones(total + 1), lr=1.0, betas=momenta(method, total, beta))
     return errors**2 @ weights / 2
+
+
+@cache
+def _quadrature(points: int, exponent: float) -> tuple[Array, Array]:
+    """Gauss nodes in (0, 1) and weights for the spectral weight lambda^(exponent - 1)."""
+    if exponent == 1:
+        nodes, weights = np.polynomial.legendre.leggauss(points)
+        return (nodes + 1) / 2, weights / 2
+    nodes, weights = roots_sh_jacobi(points, exponent, exponent)
+    return nodes, weights
 
 
 def logistic_losses(method: str, steps: int, *, beta: float = 0.9) -> Array:
