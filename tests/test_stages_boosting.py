@@ -229,6 +229,17 @@ def test_more_refusals():
     for bad in ([], [0.0], 0.5):
         with pytest.raises(ValueError, match="shares"):
             boosting.rate_study("diabetes", bad)
+    for bad, named in (
+        (Sample(X, y, "hinge"), "loss"),
+        (Sample(X, y[:30], "squared"), "X of shape"),
+        (Sample(X.tolist(), y.tolist(), "logistic"), "-1 or"),
+    ):
+        for call in (boosting_curves, boosting.rate_study):
+            with pytest.raises(ValueError, match=named):
+                call(bad, stages=2)
+    for bad in ({"splits": 3}, {"lr": []}):
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            boosting_curves("diabetes", **bad)
     for bad in ({"data": "iris"}, {"test_share": 1.0}, {"methods": []}, {"splits": []}, {"splits": [0.5]}):
         with pytest.raises(ValueError, match=next(iter(bad))):
             boosting_curves(**bad)

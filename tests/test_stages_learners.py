@@ -82,6 +82,32 @@ def test_of_equal_cuts_the_first_feature_is_taken():
         np.testing.assert_array_equal(test, sample[[-1, 0]])
 
 
+def test_exclusive_or_needs_a_first_cut_that_gains_nothing():
+    X, r = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([1.0, -1.0, -1.0, 1.0])
+    for inputs in (X, X[:, [0, 0, 1]], np.concatenate([np.ones((4, 1)), X], axis=1)):  # a feature that cannot be cut
+        np.testing.assert_array_equal(tree_learner(inputs, inputs, 2)(r), [r, r])
+    np.testing.assert_array_equal(tree_learner(X, X, 1)(r)[0], np.zeros(4))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 12), st.sampled_from([1e-200, 1.0, 1e200]))
+def test_a_deep_enough_tree_tells_apart_what_can_be_told_apart(seed, n, scale):
+    g = np.random.default_rng(seed)
+    X, r = g.integers(0, 3, (n, 3)).astype(float), scale * g.standard_normal(n)
+    sample, test = tree_learner(X, X, n)(r)
+    expected = [r[(X == row).all(axis=1)].mean() for row in X]
+    np.testing.assert_allclose(sample, expected, rtol=1e-12, atol=1e-14 * scale)
+    np.testing.assert_array_equal(sample, test)
+
+
+@pytest.mark.parametrize("bad", [np.zeros(20), np.zeros((2, 3, 20)), np.zeros((4, 20)), np.zeros((0, 2, 20)), 1.0])
+def test_r_of_another_shape_is_refused(bad):
+    fit = tree_learner(np.zeros((2, 20, 1)), np.zeros((2, 5, 1)), 1)
+    assert fit(np.zeros((2, 20)).tolist())[1].shape == (2, 5)
+    with pytest.raises(ValueError, match=r"^r of shape .* must be \(targets..., 2, 20\)"):
+        fit(bad)
+
+
 def test_neighbours_in_floating_point_are_told_apart():
     X = np.array([[1.0], [np.nextafter(1.0, 2.0)]])
     np.testing.assert_array_equal(tree_learner(X, X, 1)(np.array([-1.0, 1.0])), [[-1.0, 1.0]] * 2)

@@ -383,3 +383,8 @@ def test_divergence_is_infinite_and_never_nan():
 def test_refusals_name_the_argument_and_the_value(call, named):
     with pytest.raises(ValueError, match=named):
         call(np.eye(2))
+
+
+def test_no_problem_at_all_has_no_losses():
+    for method in ("stacking", "nesterov"):
+        assert s.excess_loss(method, np.zeros((0, 3, 3)), np.eye(3), 5).shape == (6, 0)

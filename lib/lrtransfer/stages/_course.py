@@ -122,7 +122,7 @@ class Setting:
     def losses(self) -> Floats:
         """Excess loss along the course, (stages + 1, ...), of some stages at a time: all would be kept, one is slow."""
         course, losses = self.course(), []
-        some = max(1, 100_000 // int(np.prod(self.shape)))
+        some = max(1, 100_000 // max(1, int(np.prod(self.shape))))
         while block := list(islice(course, some)):
             losses.append(self.excess(np.stack(block)))
         return np.concatenate(losses)
@@ -166,7 +166,7 @@ def spectrum(covariance: Floats) -> Floats:
 
 
 def frobenius(matrices: Floats) -> Floats:
-    """Frobenius norm, without overflow or underflow on the way; inf where an entry is not finite."""
+    """Frobenius norm, without overflow or underflow on the way; inf or nan where an entry is."""
     with np.errstate(under="ignore", over="ignore", invalid="ignore"):
         squares = np.asarray(np.einsum("...ij,...ij->...", matrices, matrices))
         if ((squares > 1e-200) & (squares < 1e200)).all():

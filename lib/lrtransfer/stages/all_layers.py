@@ -8,7 +8,7 @@ A stage appends a layer, initialised in one of four ways, and then takes a few S
 
     "stacking"   w_{t+1} = beta w_t
     "nesterov"   w_{t+1} = beta w_t (I + w_t)^-1: W moves by beta times what w_t contributes, (I + w_t) V - V, which
-                 is Nesterov's beta (W_t - W_{t-1}) in the second stage only, as V has trained on since
+                 is Nesterov's beta (W_t - W_{t-1}) exactly in the second stage only, as V has trained on since
     "random"     w_{t+1} with independent entries N(0, scale^2 / d)
     "zero"       w_{t+1} = 0
 
@@ -50,7 +50,8 @@ class AllLayersRun:
     ``test_loss``: mean of |W x - y|^2 / 2 over the test sample, same shape; its floor is ``noise_floor`` on average.
     ``lrs``: the rate of each stage, (stages, inits, kappas, seeds); 0 for a run that has diverged.
     ``off_momentum``: distance between the network as a stage begins and where Nesterov's method would go on from,
-        W_t + beta (W_t - W_{t-1}), over the size of that move; same shape, 0 in the first stage, inf after divergence.
+        W_t + beta (W_t - W_{t-1}), over the size of that move; same shape. 0 where both are the same, as in the first
+        stage, inf where only the move vanishes (kappa = 1), and after divergence.
     ``inits``, ``kappas`` (kappas,), ``seeds``: what the axes mean. ``noise_floor``: d noise^2 / 2.
     """
 
@@ -232,7 +233,8 @@ def train_all_layers(
                     new[i] = _new_layer(name, layers[-1, i], beta, draws[t])
                 move = beta * (W - before)
                 gap, way = frobenius(new @ W - move), frobenius(move)
-                off_momentum[t] = np.where(alive, np.where(gap > 0, gap / way, 0.0), np.inf)
+                apart = np.where(gap == 0, 0.0, gap / way)
+                off_momentum[t] = np.where(alive & ~np.isnan(apart), apart, np.inf)
             before = W
             layers = np.concatenate([layers, new[None]])
             if rule in ("hessian", "shared"):

@@ -112,7 +112,7 @@ class _Rest(NamedTuple):
 def _runs(methods: Sequence[str], parts: Sequence[ArrayLike], stages: int, rest: _Rest) -> BoostingRun:
     """Checked arguments of ``boost`` for several methods; parts with leading axes (splits...), lr (rates...,)."""
     names = [_check.choice("method", name, METHODS) for name in methods]
-    total, kind = _check.count("stages", stages), _check.choice("loss", rest.loss, ("squared", "logistic"))
+    total, kind = _check.count("stages", stages), _check.choice("loss", rest.loss, tuple(SMOOTHNESS))
     inputs, targets = _pair("X", parts[0], "y", parts[1], kind)
     others, truth = _pair("X_test", parts[2], "y_test", parts[3], kind)
     if others.shape[-1] != inputs.shape[-1]:
@@ -206,15 +206,17 @@ def boosting_curves(
     lr: eta, or several (rates...,), which puts their axes before the methods. The others as in ``boost``.
     """
     sample = load_sample(data) if isinstance(data, str) else data
+    X, y = _pair("X", sample.X, "y", sample.y, _check.choice("loss", sample.loss, tuple(SMOOTHNESS)))
     share = _check.one("test_share", _check.positive("test_share", test_share))
-    held_out = round(share * len(sample.y))
-    if not 0 < held_out < len(sample.y):
+    held_out = round(share * len(y))
+    if not 0 < held_out < len(y):
         raise _check.refuse("test_share", test_share, "a share that leaves examples on both sides")
-    if not len(methods) or not len(splits):
-        raise ValueError("methods and splits must not be empty.")
-    orders = [np.random.default_rng(_check.count("splits", seed)).permutation(len(sample.y)) for seed in splits]
+    seeds = _check.integer("splits", splits, minimum=0)
+    if not len(methods) or seeds.ndim != 1 or not seeds.size or not np.size(lr):
+        raise ValueError("methods and splits must be sequences, and neither they nor lr may be empty.")
+    orders = [np.random.default_rng(int(seed)).permutation(len(y)) for seed in seeds]
     test, train = np.split(np.stack(orders), [held_out], axis=1)  # (splits, m), (splits, n)
-    parts = sample.X[train], sample.y[train], sample.X[test], sample.y[test]
+    parts = X[train], y[train], X[test], y[test]
     return _runs(methods, parts, stages, _Rest(sample.loss, learner, lr, beta, depth, ridge, gamma))
 
 
@@ -237,7 +239,8 @@ def rate_study(
     rates = _check.positive("shares", shares)
     if rates.ndim != 1 or not rates.size:
         raise _check.refuse("shares", shares, "a list of positive numbers")
-    return boosting_curves(sample, lr=rates / SMOOTHNESS[sample.loss], **options)
+    loss = _check.choice("loss", sample.loss, tuple(SMOOTHNESS))
+    return boosting_curves(sample, lr=rates / SMOOTHNESS[loss], **options)
 
 
 def chosen_rates(losses: ArrayLike) -> tuple[NDArray[np.intp], Array]:

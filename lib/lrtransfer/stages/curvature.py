@@ -84,18 +84,31 @@ def largest_curvature(
     """Largest eigenvalue of the Hessian over all layers, by Lanczos started at the gradient: (...).
 
     Approaches it from below, exactly once ``iterations`` reaches t d^2. Arguments as in ``gradients``.
-    single: take the products in single precision, in half the time: a few iterations leave a larger error
+    single: take the products in single precision, in half the time: a few iterations leave a larger error. Where they
+        overflow there, they are taken in double precision after all.
     """
     steps = _check.count("iterations", iterations, minimum=1)
-    if single:
-        layers, second, cross = (cast(Array, a.astype(np.float32)) for a in (layers, second, cross))
+    if not single:
+        return _lanczos(layers, second, cross, steps)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        w, s, c = (cast(Array, a.astype(np.float32)) for a in (layers, second, cross))
+        top = np.asarray(_lanczos(w, s, c, steps))
+    lost = ~np.isfinite(top)
+    if lost.any():
+        second, cross = (np.broadcast_to(a, layers.shape[1:]) for a in (second, cross))
+        top[lost] = _lanczos(layers[:, lost], second[lost], cross[lost], steps)
+    return top[()]
+
+
+def _lanczos(layers: Array, second: Array, cross: Array, steps: int) -> Array:
+    """The curvature by so many products, in the precision of the arguments."""
     below = _forward(layers)
     above = _backward(layers, below[-1] @ second - cross)
     # The gradient leans towards the top of the spectrum; the draw keeps a start where the gradient vanishes.
     vector = np.stack([a @ transposed(b) for a, b in zip(above, below, strict=False)])
     draw = np.random.default_rng(0).standard_normal((len(layers), *([1] * (layers.ndim - 3)), *layers.shape[-2:]))
     draw = (0.1 * draw / np.linalg.norm(draw)).astype(vector.dtype)
-    vector = vector + draw * (_norm(vector) + np.finfo(vector.dtype).tiny ** 0.5)
+    vector = vector + draw * (_norm(vector) + np.finfo(vector.dtype).tiny ** 0.25)  # whose square is a normal number
     vector /= _norm(vector)
     previous, beta = vector, np.zeros(1)  # of no use before the second step
     tridiagonal = np.zeros((*layers.shape[1:-2], steps, steps))

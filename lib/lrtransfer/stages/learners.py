@@ -42,7 +42,8 @@ def tree_learner(X: ArrayLike, X_test: ArrayLike, depth: int) -> Learner:
     """
     inputs, others = _inputs(X, X_test)
     levels = _check.count("depth", depth, minimum=1)
-    n, m, rows = inputs.shape[-2], others.shape[-2], inputs[..., 0, 0].size  # rows: trees for each target
+    samples, n, m = inputs.shape[:-2], inputs.shape[-2], others.shape[-2]
+    rows = int(np.prod(samples))  # trees for each target
 
     @cache
     def forest(targets: int) -> tuple[Array, Array, Index, Array]:
@@ -56,10 +57,15 @@ def tree_learner(X: ArrayLike, X_test: ArrayLike, depth: int) -> Learner:
         return columns, unseen, order, np.stack([weight * _open(*pair) for pair in zip(columns, order, strict=True)])
 
     def fit(r: Array) -> tuple[Array, Array]:
-        lead = r.shape[:-1]
-        trees = int(np.prod(lead))
-        sample, test = _grow(r.reshape(trees, n), *forest(trees // rows), levels)
-        return sample.reshape(r.shape), test.reshape(*lead, m)
+        given = np.asarray(r, dtype=np.float64)
+        if given.shape[-1 - len(samples) :] != (*samples, n) or not given.size:
+            expected = ", ".join(map(str, ["targets...", *samples, n]))
+            raise ValueError(
+                f"r of shape {given.shape} is not allowed: it must be ({expected}), one number an example."
+            )
+        trees = given.size // n
+        sample, test = _grow(given.reshape(trees, n), *forest(trees // rows), levels)
+        return sample.reshape(given.shape), test.reshape(*given.shape[:-1], m)
 
     return fit
 
@@ -108,6 +114,8 @@ def _grow(r: Array, columns: Array, unseen: Array, order: Index, weights: Array,
     Nodes are numbered through all trees, in the order of their places in a row of ``order``.
     """
     trees, n = r.shape
+    largest = np.abs(r).max(axis=1, keepdims=True)  # squares of what is divided by it neither overflow nor vanish
+    scaled = (r / np.where((largest > 0) & np.isfinite(largest), largest, 1.0)).ravel()
     flat, place = r.ravel(), np.arange(r.size)
     node = np.repeat(np.arange(trees), n)  # of an example
     there = np.repeat(np.arange(trees), unseen.shape[1] // trees)  # of a test input
@@ -115,18 +123,24 @@ def _grow(r: Array, columns: Array, unseen: Array, order: Index, weights: Array,
     for level in range(levels):
         first, at = np.cumsum(size) - size, np.repeat(np.arange(size.size), size)  # at: the node at a place
         weight = _weight(size)
-        centred = (flat - (np.bincount(node, flat) / size)[node]).reshape(r.shape)
-        tops = np.empty((len(columns), size.size))
+        centred = (scaled - (np.bincount(node, scaled) / size)[node]).reshape(r.shape)
+        tops, possible = np.empty((2, len(columns), size.size))
         for j, (values, examples) in enumerate(zip(columns, order, strict=True)):
-            tops[j] = np.maximum.reduceat(
-                _gain(centred, examples, weight * _open(values, examples) if level else weights[j]), first
-            )
-        feature = (tops >= EQUAL * tops.max(axis=0)).argmax(axis=0)
+            each = weight * _open(values, examples) if level else weights[j]
+            tops[j] = np.maximum.reduceat(_gain(centred, examples, each), first)
+        best = tops.max(axis=0)
+        feature = (tops >= EQUAL * best).argmax(axis=0)
+        idle = (best == 0) & (size > 1)  # no cut gains anything, but one may be a step towards the next
+        if idle.any():
+            for j, (values, examples) in enumerate(zip(columns, order, strict=True)):
+                possible[j] = np.maximum.reduceat(weight * _open(values, examples), first)
+            feature = np.where(idle, (possible > 0).argmax(axis=0), feature)
         examples = order[feature[at], place]
         rising = columns[feature[at], examples]
-        gain = _gain(centred, examples, weight * (np.append(rising[1:], np.inf) > rising))
+        each = weight * (np.append(rising[1:], np.inf) > rising)
+        gain = np.where(each > 0, _gain(centred, examples, each), -1.0)
         top = np.maximum.reduceat(gain, first)
-        split = top > 0
+        split = top >= 0
         cut = np.where(split, np.minimum.reduceat(np.where(gain >= EQUAL * top[at], place, r.size), first), 0)
         below, above = rising[cut], rising[cut + split]
         middle = below + (above - below) / 2
