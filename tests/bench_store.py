@@ -11,13 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
-from lrtransfer.residual import driver, runner
-from lrtransfer.residual.driver import Trained
-from lrtransfer.residual.rows import versions
-from lrtransfer.residual.runner import run
-from lrtransfer.residual.settings import ResidualMLP
-from lrtransfer.residual.store import Store
-from lrtransfer.residual.sweep import Curve, Sweep
+from lrtransfer.residual.networks.settings import ResidualMLP
+from lrtransfer.sweeps import driver
+from lrtransfer.sweeps import run as runner
+from lrtransfer.sweeps.driver import Trained
+from lrtransfer.sweeps.rows import versions
+from lrtransfer.sweeps.run import run
+from lrtransfer.sweeps.store import Store
+from lrtransfer.sweeps.sweep import Curve, Sweep
 
 
 def at_once(settings, lrs, seeds, *_) -> Trained:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "book" / "_ext")]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "book" / "_ext"), str(ROOT / "tests" / "helpers")]
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 ORDER = [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lrtransfer.fits import mean_and_error
+from lrtransfer.numerics.fits import mean_and_error
 from lrtransfer.rates import BestLR, OnEdgeWarning, best_lr, drift, half_error, halves_of, shift
 
 GRID = 2.0 ** np.arange(-4, 5)

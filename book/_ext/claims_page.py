@@ -12,8 +12,8 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from lrtransfer.claims import MARKS, OPEN
-from lrtransfer.ledger import assemble
+from lrtransfer.page.claims import MARKS, OPEN
+from lrtransfer.page.ledger import assemble
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 import execute

@@ -8,7 +8,7 @@ One module a chapter, under the chapter's own word:
 ``lrtransfer.layers``     two or more rates at once: the exact loss at every step, and how to divide the rate
 ``lrtransfer.stages``     networks grown in stages: stacking and Nesterov's method, boosting, a transformer
 ``lrtransfer.rates``      the statistic of a rate sweep: best rate, spread over seeds, edge flag
-``lrtransfer.fits``       power laws by least squares on logarithms
+``lrtransfer.numerics.fits``       power laws by least squares on logarithms
 
 Shared by the chapters: ``claims`` (the record of what a cell showed), ``plots`` (the house style),
 ``sliders`` (figures a reader moves), ``presets`` (smoke, book, full),

@@ -7,11 +7,12 @@ import os
 import sys
 from collections.abc import Sequence
 
-from lrtransfer import depth, ledger
-from lrtransfer.claims import statements
-from lrtransfer.residual import command
-from lrtransfer.residual.archives import DataUnavailable
-from lrtransfer.residual.driver import RunError
+from lrtransfer import depth
+from lrtransfer.images.archives import DataUnavailable
+from lrtransfer.page import ledger
+from lrtransfer.page.claims import statements
+from lrtransfer.sweeps import command
+from lrtransfer.sweeps.driver import RunError
 
 
 def _transfer(arguments: argparse.Namespace) -> str:

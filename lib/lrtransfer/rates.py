@@ -18,8 +18,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lrtransfer._check import positive, refuse
-from lrtransfer.fits import mean_and_error, power_law
+from lrtransfer.numerics.arguments import positive, refuse
+from lrtransfer.numerics.fits import mean_and_error, power_law
 
 Array = NDArray[np.float64]
 

@@ -17,7 +17,6 @@ Three networks with total weight a, trained on f(x) = a x by gradient descent fr
 Source: "Optimal learning rate scaling depends on data in deep scalar linear networks".
 """
 
-from lrtransfer.depth._map import ARCHITECTURES
 from lrtransfer.depth.criteria import (
     ExactArgmin,
     Landings,
@@ -44,6 +43,7 @@ from lrtransfer.depth.regimes import (
     first_divergence,
     momentum_edge,
 )
+from lrtransfer.depth.scalar_map import ARCHITECTURES
 from lrtransfer.depth.scaling import (
     agnostic_lr,
     agnostic_optimum,

@@ -12,10 +12,10 @@ from decimal import Context, Decimal, InvalidOperation, Overflow, Underflow, loc
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lrtransfer import _check
-from lrtransfer.depth._map import Floats, check_arch, check_depth, check_init, check_r
 from lrtransfer.depth.dynamics import gradient_descent, loss, total_weight
+from lrtransfer.depth.scalar_map import Floats, check_arch, check_depth, check_init, check_r
 from lrtransfer.depth.scaling import agnostic_lr, max_stable_lr
+from lrtransfer.numerics import arguments
 
 RULES = ("exact", "agnostic")
 DEFAULT_INIT = {
@@ -38,10 +38,10 @@ def rule_lr(x: ArrayLike, depth: ArrayLike, r: ArrayLike, arch: str = "chain", r
     Raises ValueError for an argument outside these ranges.
     Source: Eqs. 5, 31, 37 and Section 3.
     """
-    if _check.choice("rule", rule, RULES) == "agnostic":
+    if arguments.choice("rule", rule, RULES) == "agnostic":
         return agnostic_lr(x, depth, r, arch=arch)
-    scale, unit = _check.positive("x", x), max_stable_lr(depth, r, arch=arch)
-    _check.broadcast(x=scale, depth=depth, r=r)
+    scale, unit = arguments.positive("x", x), max_stable_lr(depth, r, arch=arch)
+    arguments.broadcast(x=scale, depth=depth, r=r)
     with np.errstate(over="ignore"):
         return scale * unit
 
@@ -68,7 +68,7 @@ def sweep(
     """
     start = check_init(DEFAULT_INIT[check_arch(arch)] if init is None else init, arch)
     lr = rule_lr(x, depth, r, arch, rule)
-    _check.broadcast(x=x, depth=depth, r=r, init=start)
+    arguments.broadcast(x=x, depth=depth, r=r, init=start)
     weight = gradient_descent(lr, depth, steps, mu_yx=r, init=start, arch=arch)[-1]
     return loss(weight, depth, r, arch=arch)
 
@@ -99,12 +99,12 @@ def sufficient_lr(
     Source: a criterion of this package, beside the argmin of Fig. 2.
     """
     target, top, gap = (
-        _check.one(n, _check.positive(n, v))
+        arguments.one(n, arguments.positive(n, v))
         for n, v in (("threshold", threshold), ("high", high), ("spacing", spacing))
     )
     start = check_init(DEFAULT_INIT[check_arch(arch)] if init is None else init, arch)
     layers, ratio = check_depth(depth), check_r(r, arch)
-    _check.broadcast(depth=layers, r=ratio, init=start)
+    arguments.broadcast(depth=layers, r=ratio, init=start)
     layers, ratio, start = np.broadcast_arrays(layers, ratio, start)
 
     def enough(x: ArrayLike) -> NDArray[np.bool_]:
@@ -167,17 +167,17 @@ def exact_argmin(
             f"depths of shape {checked.shape} is not allowed: depths must be one number or a list of them."
         )
     layers = [int(depth) for depth in checked]
-    ratio = _check.one("r", check_r(r, check_arch(arch)))
-    _check.choice("rule", rule, RULES)
-    steps, digits = _check.count("steps", steps), _check.count("digits", digits, minimum=17)
-    start = DEFAULT_INIT[arch] if init is None else _check.one("init", check_init(init, arch))
+    ratio = arguments.one("r", check_r(r, check_arch(arch)))
+    arguments.choice("rule", rule, RULES)
+    steps, digits = arguments.count("steps", steps), arguments.count("digits", digits, minimum=17)
+    start = DEFAULT_INIT[arch] if init is None else arguments.one("init", check_init(init, arch))
     first, last, gap = (
-        Decimal(str(_check.one(n, _check.positive(n, v))))
+        Decimal(str(arguments.one(n, arguments.positive(n, v))))
         for n, v in (("low", low), ("high", high), ("spacing", spacing))
     )
     grid = [first + i * gap for i in range(int((last - first) / gap) + 1)]
     if len(grid) < 2:
-        raise _check.refuse("high", high, "at least low + spacing")
+        raise arguments.refuse("high", high, "at least low + spacing")
     best, second = [], []
     context = Context(prec=digits)
     for signal in (InvalidOperation, Overflow, Underflow):
@@ -257,18 +257,18 @@ def landing_lrs(
     Raises ValueError for an argument outside these ranges.
     Source: an observation of this package on Fig. 2.
     """
-    layers, ratio = _check.count("depth", depth, minimum=1), _check.one("r", check_r(r, check_arch(arch)))
-    start = DEFAULT_INIT[arch] if init is None else _check.one("init", check_init(init, arch))
-    top = _check.one("high", _check.positive("high", high))
+    layers, ratio = arguments.count("depth", depth, minimum=1), arguments.one("r", check_r(r, check_arch(arch)))
+    start = DEFAULT_INIT[arch] if init is None else arguments.one("init", check_init(init, arch))
+    top = arguments.one("high", arguments.positive("high", high))
     if top <= 1.0 + 1e-6:
-        raise _check.refuse("high", high, "above 1.000001, where the search begins")
+        raise arguments.refuse("high", high, "above 1.000001, where the search begins")
     unit = float(max_stable_lr(layers, ratio, arch=arch))
 
     def distance(x: Floats) -> Floats:
         path = gradient_descent(x * unit, layers, steps, mu_yx=ratio, init=start, arch=arch)
         return total_weight(path, layers, arch) - ratio
 
-    grid = 1.0 + np.geomspace(1e-6, top - 1.0, _check.count("points", points, minimum=2))
+    grid = 1.0 + np.geomspace(1e-6, top - 1.0, arguments.count("points", points, minimum=2))
     gap = distance(grid)
     clear = np.isfinite(gap) & (np.abs(gap) > 1e-12 * ratio)  # a smaller distance has no trustworthy sign
     above = gap > 0

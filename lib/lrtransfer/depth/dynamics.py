@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lrtransfer import _check
-from lrtransfer.depth._map import (
+from lrtransfer.depth.scalar_map import (
     Floats,
     LayerMap,
     aligned,
@@ -17,6 +16,7 @@ from lrtransfer.depth._map import (
     may_divide,
     settle,
 )
+from lrtransfer.numerics import arguments
 
 
 def total_weight(weight: ArrayLike, depth: ArrayLike, arch: str = "chain") -> Floats:
@@ -34,10 +34,10 @@ def total_weight(weight: ArrayLike, depth: ArrayLike, arch: str = "chain") -> Fl
     Source: Eqs. 1 and 14 with equal weights.
     """
     arch = check_arch(arch)
-    w = _check.number("weight", weight)
-    endless = np.isinf(_check.integer("depth", depth, infinite=True)) if arch == "residual2" else np.False_
+    w = arguments.number("weight", weight)
+    endless = np.isinf(arguments.integer("depth", depth, infinite=True)) if arch == "residual2" else np.False_
     layers = check_depth(np.where(endless, 1.0, depth) if endless.any() else depth)
-    _check.broadcast(weight=w, depth=layers)
+    arguments.broadcast(weight=w, depth=layers)
     with np.errstate(all="ignore"):
         if arch == "chain":
             phi = w
@@ -64,7 +64,7 @@ def relative_weight(
     """
     _, _, r = check_data(mu_yx, mu_xx, check_arch(arch))
     total = total_weight(weight, depth, arch)
-    _check.broadcast(weight=weight, depth=depth, mu_yx=mu_yx, mu_xx=mu_xx)
+    arguments.broadcast(weight=weight, depth=depth, mu_yx=mu_yx, mu_xx=mu_xx)
     with np.errstate(over="ignore"):
         alpha = total / r
     return np.where(np.isfinite(alpha), alpha, np.inf)[()]
@@ -84,7 +84,7 @@ def loss(weight: ArrayLike, depth: ArrayLike, mu_yx: ArrayLike, mu_xx: ArrayLike
     """
     _, xx, r = check_data(mu_yx, mu_xx, check_arch(arch))
     total = total_weight(weight, depth, arch)
-    _check.broadcast(weight=weight, depth=depth, mu_yx=mu_yx, mu_xx=mu_xx)
+    arguments.broadcast(weight=weight, depth=depth, mu_yx=mu_yx, mu_xx=mu_xx)
     with np.errstate(over="ignore"):
         return xx * (0.5 * (total - r) ** 2)  # half the square, as half of the least mu_xx would be 0
 
@@ -125,12 +125,12 @@ def gradient_descent(
     Source: Eqs. 2, 27 and 33 in discrete time.
     """
     arch = check_arch(arch)
-    rate = _check.finite("lr", lr, minimum=0.0)
+    rate = arguments.finite("lr", lr, minimum=0.0)
     layers = check_depth(depth)
-    steps = _check.count("steps", steps)
+    steps = arguments.count("steps", steps)
     yx, xx, _ = check_data(mu_yx, mu_xx, arch)
     start = check_init(init, arch)
-    shape = _check.broadcast(lr=rate, depth=layers, mu_yx=yx, mu_xx=xx, init=start)
+    shape = arguments.broadcast(lr=rate, depth=layers, mu_yx=yx, mu_xx=xx, init=start)
     first = start ** (1.0 / layers) if arch == "chain" else start
     variable = 1.0 + first / np.sqrt(layers) if arch == "residual1" else first
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit, wrightomega
 
-from lrtransfer import _check
-from lrtransfer.depth._map import Floats
+from lrtransfer.depth.scalar_map import Floats
+from lrtransfer.numerics import arguments
 
 _TERMS = 60  # both series fall at least like 2^-k up to a factor k + 1, so the rest is below 2^-53 of the sum
 _LEAST = float(np.finfo(np.float64).tiny)
@@ -32,10 +32,10 @@ def rate_of_change(alpha: ArrayLike, depth: ArrayLike, tau: ArrayLike = 1.0) -> 
     Raises ValueError for an argument outside these ranges.
     Source: Eq. 6, and Eq. 8 at infinite depth.
     """
-    level = _check.finite("alpha", alpha, minimum=0.0)
-    layers = _check.integer("depth", depth, infinite=True)
-    time = _check.positive("tau", tau)
-    _check.broadcast(alpha=level, depth=layers, tau=time)
+    level = arguments.finite("alpha", alpha, minimum=0.0)
+    layers = arguments.integer("depth", depth, infinite=True)
+    time = arguments.positive("tau", tau)
+    arguments.broadcast(alpha=level, depth=layers, tau=time)
     with np.errstate(over="ignore"):
         return (level ** (2.0 - 2.0 / layers) * (1.0 - level) / time)[()]
 
@@ -56,12 +56,12 @@ def time_to_reach(alpha: ArrayLike, alpha0: ArrayLike, depth: ArrayLike, tau: Ar
     none.
     """
     end, start = _level("alpha", alpha), _level("alpha0", alpha0)
-    layers = _check.integer("depth", depth, infinite=True)
-    time = _check.positive("tau", tau)
-    _check.broadcast(alpha=end, alpha0=start, depth=layers, tau=time)
+    layers = arguments.integer("depth", depth, infinite=True)
+    time = arguments.positive("tau", tau)
+    arguments.broadcast(alpha=end, alpha0=start, depth=layers, tau=time)
     end, start = np.broadcast_arrays(end, start)
     if (end < start).any():
-        raise _check.refuse("alpha", end[end < start].flat[0], "at least alpha0: the flow only rises")
+        raise arguments.refuse("alpha", end[end < start].flat[0], "at least alpha0: the flow only rises")
     q = 1.0 - 2.0 / layers
     with np.errstate(all="ignore"):
         t = time * (_clock(end, np.log(end), np.log1p(-end), q) - _clock(start, np.log(start), np.log1p(-start), q))
@@ -87,11 +87,11 @@ def time_course(t: ArrayLike, alpha0: float, depth: float, tau: float = 1.0) -> 
     Raises ValueError for an argument outside these ranges.
     Source: Eqs. 7 and 9.
     """
-    times = _check.finite("t", t, minimum=0.0)
-    start, time = _level("alpha0", alpha0), _check.positive("tau", tau)
-    layers = _check.integer("depth", depth, infinite=True)
+    times = arguments.finite("t", t, minimum=0.0)
+    start, time = _level("alpha0", alpha0), arguments.positive("tau", tau)
+    layers = arguments.integer("depth", depth, infinite=True)
     for name, value in (("alpha0", start), ("depth", layers), ("tau", time)):
-        _check.one(name, value)
+        arguments.one(name, value)
     with np.errstate(all="ignore"):
         x = times / time  # infinite: later than the end of any plateau, which is below 2^1023 tau
         if start == 1.0:
@@ -121,20 +121,20 @@ def plateau_duration(alpha0: ArrayLike, depth: ArrayLike, tau: ArrayLike = 1.0) 
     Raises ValueError for an argument outside these ranges; a single layer has no plateau.
     Source: Eq. 10.
     """
-    start, time = _level("alpha0", alpha0), _check.positive("tau", tau)
-    layers = _check.integer("depth", depth, minimum=2, infinite=True)
-    _check.broadcast(alpha0=start, depth=layers, tau=time)
+    start, time = _level("alpha0", alpha0), arguments.positive("tau", tau)
+    layers = arguments.integer("depth", depth, minimum=2, infinite=True)
+    arguments.broadcast(alpha0=start, depth=layers, tau=time)
     q = 1.0 - 2.0 / layers
     with np.errstate(all="ignore"):
         return (time * np.where(layers == 2.0, -np.log(start), start**-q / q))[()]
 
 
 def _level(name: str, value: ArrayLike) -> Floats:
-    level = _check.positive(name, value)
+    level = arguments.positive(name, value)
     if (level > 1.0).any():
-        raise _check.refuse(name, level.max(), "above 0 and at most 1")
+        raise arguments.refuse(name, level.max(), "above 0 and at most 1")
     if (level < _LEAST).any():  # the plateau of a smaller one may last longer than a float can say
-        raise _check.refuse(name, level.min(), f"at least 2**-1022 = {_LEAST:.3g}")
+        raise arguments.refuse(name, level.min(), f"at least 2**-1022 = {_LEAST:.3g}")
     return level
 
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
-from lrtransfer import _check
-from lrtransfer.depth._map import Floats, check_arch, check_data
+from lrtransfer.depth.scalar_map import Floats, check_arch, check_data
 from lrtransfer.depth.scaling import sharpness
+from lrtransfer.numerics import arguments
 
 
 def full_gradient_descent(
@@ -33,9 +33,9 @@ def full_gradient_descent(
     Raises ValueError for an argument outside these ranges.
     Source: Eqs. 2, 27 and 33 in discrete time.
     """
-    rate = _check.one("lr", _check.finite("lr", lr, minimum=0.0))
+    rate = arguments.one("lr", arguments.finite("lr", lr, minimum=0.0))
     weights, yx, xx, arch = _network(weights0, mu_yx, mu_xx, arch, "weights0")
-    path = np.empty((_check.count("steps", steps) + 1, weights.size))
+    path = np.empty((arguments.count("steps", steps) + 1, weights.size))
     path[0] = weights
     with np.errstate(all="ignore"):
         for now, after in pairwise(path):
@@ -64,10 +64,10 @@ def gradient_flow_full(
     Raises ValueError for an argument outside these ranges.
     Source: Eqs. 2, 27 and 33.
     """
-    times = np.atleast_1d(_check.finite("t", t, minimum=0.0))
+    times = np.atleast_1d(arguments.finite("t", t, minimum=0.0))
     if times.ndim != 1 or times.size == 0 or (np.diff(times) < 0).any():
-        raise _check.refuse("t", t, "a list of rising times")
-    rate = _check.one("lr", _check.finite("lr", lr, minimum=0.0))
+        raise arguments.refuse("t", t, "a list of rising times")
+    rate = arguments.one("lr", arguments.finite("lr", lr, minimum=0.0))
     weights, yx, xx, arch = _network(weights0, mu_yx, mu_xx, arch, "weights0")
     end = max(float(times[-1]), np.finfo(float).tiny)
     answer = solve_ivp(
@@ -128,12 +128,14 @@ def conserved(weights: ArrayLike, arch: str = "chain") -> Floats:
     Source: the conservation law before Eq. 3; the residual ones are derived here.
     """
     arch = check_arch(arch)
-    w = np.atleast_1d(_check.finite("weights", weights))
+    w = np.atleast_1d(arguments.finite("weights", weights))
     if (np.abs(w) > 1e150).any():
-        raise _check.refuse("weights", np.abs(w).max(), "below 1e150 in size, so that a float can hold their squares")
+        raise arguments.refuse(
+            "weights", np.abs(w).max(), "below 1e150 in size, so that a float can hold their squares"
+        )
     depth = w.shape[-1]
     if arch == "residual2" and (w == 0.0).any():
-        raise _check.refuse("weights", 0.0, "different from 0 for residual2")
+        raise arguments.refuse("weights", 0.0, "different from 0 for residual2")
     if arch == "chain":
         kept = w**2
     elif arch == "residual1":
@@ -167,7 +169,7 @@ def substitution_orders(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, 
     Returns ``Curvatures``, each of the broadcast shape, units of ``mu_xx``.
     Source: the remark in Appendix B.2; Figs. 1A, 5 and 7 draw the curve of ``substituted_first``.
     """
-    layers = _check.integer("depth", depth)
+    layers = arguments.integer("depth", depth)
     right = sharpness(layers, r, mu_xx, arch)
     with np.errstate(over="ignore"):
         return Curvatures(right, layers * right, right / layers)
@@ -177,11 +179,11 @@ def _network(
     weights: ArrayLike, mu_yx: float, mu_xx: float, arch: str, name: str = "weights"
 ) -> tuple[Floats, float, float, str]:
     arch = check_arch(arch)
-    w = _check.finite(name, weights)
+    w = arguments.finite(name, weights)
     if w.ndim != 1 or w.size == 0:
-        raise _check.refuse(name, weights, "a list of L numbers, one a layer")
+        raise arguments.refuse(name, weights, "a list of L numbers, one a layer")
     yx, xx, _ = check_data(mu_yx, mu_xx, arch)
-    return w, _check.one("mu_yx", yx), _check.one("mu_xx", xx), arch
+    return w, arguments.one("mu_yx", yx), arguments.one("mu_xx", xx), arch
 
 
 def _gradient(w: Floats, yx: float, xx: float, arch: str) -> Floats:

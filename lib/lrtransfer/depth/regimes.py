@@ -11,9 +11,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lrtransfer import _check
-from lrtransfer.depth._map import Floats, LayerMap, check_depth
 from lrtransfer.depth.dynamics import total_weight
+from lrtransfer.depth.scalar_map import Floats, LayerMap, check_depth
+from lrtransfer.numerics import arguments
 
 REGIMES = ("monotone", "oscillating", "period-2", "bounded", "diverged")
 _ESCAPED = 1e6  # |alpha| beyond which no orbit comes back: the next step multiplies the weight by about -alpha^2 / L
@@ -36,7 +36,7 @@ def attractor(
     Source: the map of Fig. 3, continued beyond its four panels.
     """
     mu, layers, level = _arguments(inv_tau, depth, alpha0)
-    burn, keep = _check.count("burn", burn), _check.count("keep", keep, minimum=1)
+    burn, keep = arguments.count("burn", burn), arguments.count("keep", keep, minimum=1)
     shape, mu, layers, level = mu.shape, mu.ravel(), layers.ravel(), level.ravel()
     path = np.empty((keep, mu.size))
     with np.errstate(all="ignore"):
@@ -72,7 +72,7 @@ def classify(inv_tau: ArrayLike, depth: ArrayLike, alpha0: ArrayLike = 0.01, *, 
     """
     mu, layers, level = _arguments(inv_tau, depth, alpha0)
     shape, mu, layers, level = mu.shape, mu.ravel(), layers.ravel(), level.ravel()
-    burn = _check.count("burn", burn)
+    burn = arguments.count("burn", burn)
     run = _start(mu, layers, level)
     low, high = level < 1.0, level > 1.0
     edge = 1e-12
@@ -125,11 +125,11 @@ def first_divergence(
     Raises ValueError for an argument outside these ranges.
     Source: corrects "diverging" in the caption of Fig. 3.
     """
-    layers = float(_check.count("depth", depth, minimum=1))
-    level = _check.one("alpha0", _check.positive("alpha0", alpha0))
-    base = _check.one("low", _check.finite("low", low, minimum=0.0))
-    top, gap = (_check.one(n, _check.positive(n, v)) for n, v in (("high", high), ("spacing", spacing)))
-    steps = _check.count("steps", steps, minimum=1)
+    layers = float(arguments.count("depth", depth, minimum=1))
+    level = arguments.one("alpha0", arguments.positive("alpha0", alpha0))
+    base = arguments.one("low", arguments.finite("low", low, minimum=0.0))
+    top, gap = (arguments.one(n, arguments.positive(n, v)) for n, v in (("high", high), ("spacing", spacing)))
+    steps = arguments.count("steps", steps, minimum=1)
     count = round((top - base) / gap)
     for begin in range(0, count, 1000):
         block: Floats = base + gap * np.arange(begin + 1, min(begin + 1000, count) + 1, dtype=np.float64)
@@ -161,12 +161,12 @@ def momentum_edge(
     Raises ValueError for an argument outside these ranges, and for a ``high`` at which a run returns.
     Source: the stability edge of Eq. 5 with momentum; derived here.
     """
-    layers, m = check_depth(depth), _check.finite("momentum", momentum, minimum=0.0)
+    layers, m = check_depth(depth), arguments.finite("momentum", momentum, minimum=0.0)
     if (m > 0.99).any():
-        raise _check.refuse("momentum", m.max(), "at least 0 and at most 0.99")
-    top, apart = (_check.one(n, _check.positive(n, v)) for n, v in (("high", high), ("tolerance", tolerance)))
-    updates = _check.count("steps", steps, minimum=1)
-    _check.broadcast(depth=layers, momentum=m)
+        raise arguments.refuse("momentum", m.max(), "at least 0 and at most 0.99")
+    top, apart = (arguments.one(n, arguments.positive(n, v)) for n, v in (("high", high), ("tolerance", tolerance)))
+    updates = arguments.count("steps", steps, minimum=1)
+    arguments.broadcast(depth=layers, momentum=m)
     layers, m = np.broadcast_arrays(layers, m)
     start = (1.0 + 1e-4) ** (1.0 / layers)
 
@@ -181,7 +181,7 @@ def momentum_edge(
 
     lower, upper = np.zeros(start.shape), np.full(start.shape, top)
     if returns(upper).any():
-        raise _check.refuse("high", top, "a 1/tau at which no run returns to the minimum")
+        raise arguments.refuse("high", top, "a 1/tau at which no run returns to the minimum")
     while (upper - lower).max(initial=0.0) > apart:
         middle = 0.5 * (lower + upper)
         back = returns(middle)
@@ -209,8 +209,8 @@ def _first_in_block(mu: Floats, layers: float, level: float, steps: int) -> int 
 
 
 def _arguments(inv_tau: ArrayLike, depth: ArrayLike, alpha0: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    mu, layers, level = _check.positive("inv_tau", inv_tau), check_depth(depth), _check.positive("alpha0", alpha0)
-    _check.broadcast(inv_tau=mu, depth=layers, alpha0=level)
+    mu, layers, level = arguments.positive("inv_tau", inv_tau), check_depth(depth), arguments.positive("alpha0", alpha0)
+    arguments.broadcast(inv_tau=mu, depth=layers, alpha0=level)
     mu, layers, level = np.broadcast_arrays(mu, layers, level)
     return mu, layers, level
 

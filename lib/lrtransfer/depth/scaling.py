@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lrtransfer import _check
-from lrtransfer.depth._map import Floats, check_arch, check_r
+from lrtransfer.depth.scalar_map import Floats, check_arch, check_r
+from lrtransfer.numerics import arguments
 
 
 def sharpness(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, arch: str = "chain") -> Floats:
@@ -47,8 +47,8 @@ def max_stable_lr(
     Source: Eqs. 5, 31 and 37.
     """
     layers, ratio, xx, arch = _arguments(depth, r, mu_xx, arch)
-    time = _check.positive("tau", tau)
-    _check.broadcast(depth=layers, r=ratio, mu_xx=xx, tau=time)
+    time = arguments.positive("tau", tau)
+    arguments.broadcast(depth=layers, r=ratio, mu_xx=xx, tau=time)
     _refuse_infinite("depth", layers, arch, {"residual2"}, "the rate of residual2 grows without limit")
     with np.errstate(all="ignore"):
         return (1.0 / (time * _sharpness(layers, ratio, xx, arch)))[()]
@@ -82,11 +82,11 @@ def transfer_lr(lr: ArrayLike, from_depth: ArrayLike, to_depth: ArrayLike, r: Ar
     Source: Eq. 12, and the same quotient of Eqs. 31 and 37.
     """
     arch = check_arch(arch)
-    rate = _check.positive("lr", lr)
-    source = _check.integer("from_depth", from_depth, infinite=True)
-    target = _check.integer("to_depth", to_depth, infinite=True)
+    rate = arguments.positive("lr", lr)
+    source = arguments.integer("from_depth", from_depth, infinite=True)
+    target = arguments.integer("to_depth", to_depth, infinite=True)
     ratio = check_r(r, arch)
-    _check.broadcast(lr=rate, from_depth=source, to_depth=target, r=ratio)
+    arguments.broadcast(lr=rate, from_depth=source, to_depth=target, r=ratio)
     _refuse_infinite("from_depth", source, arch, {"chain"}, "the chain's rate is 0 there")
     _refuse_infinite("to_depth", target, arch, {"residual2"}, "the rate of residual2 grows without limit")
     log_r = np.log(ratio)
@@ -112,10 +112,10 @@ def effective_exponent(from_depth: ArrayLike, to_depth: ArrayLike, r: ArrayLike)
     Raises ValueError for an argument outside these ranges.
     Source: Eq. 13; the limit of equal depths is the local exponent -d ln(eta) / d ln(L).
     """
-    source = _check.integer("from_depth", from_depth, infinite=True)
-    target = _check.integer("to_depth", to_depth, infinite=True)
-    ratio = _check.positive("r", r)
-    _check.broadcast(from_depth=source, to_depth=target, r=ratio)
+    source = arguments.integer("from_depth", from_depth, infinite=True)
+    target = arguments.integer("to_depth", to_depth, infinite=True)
+    ratio = arguments.positive("r", r)
+    arguments.broadcast(from_depth=source, to_depth=target, r=ratio)
     log_r = np.log(ratio)
     source, target, log_r = np.broadcast_arrays(source, target, log_r)
     endless = np.isinf(source) | np.isinf(target)
@@ -146,8 +146,8 @@ def agnostic_lr(x: ArrayLike, depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike =
     Source: Section 3 (eta proportional to 1/L, 1 and L) with the constant of Eq. 38.
     """
     layers, ratio, xx, arch = _arguments(depth, r, mu_xx, arch)
-    scale = _check.positive("x", x)
-    _check.broadcast(x=scale, depth=layers, r=ratio, mu_xx=xx)
+    scale = arguments.positive("x", x)
+    arguments.broadcast(x=scale, depth=layers, r=ratio, mu_xx=xx)
     _refuse_infinite("depth", layers, arch, {"residual2"}, "the rate of residual2 grows without limit")
     layers, ratio, xx, scale = np.broadcast_arrays(layers, ratio, xx, scale)
     with np.errstate(all="ignore"):
@@ -193,12 +193,12 @@ def _sharpness(layers: Floats, ratio: Floats, xx: Floats, arch: str) -> Floats:
 
 def _arguments(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike, arch: str) -> tuple[Floats, Floats, Floats, str]:
     arch = check_arch(arch)
-    layers = _check.integer("depth", depth, infinite=True)
-    ratio, xx = check_r(r, arch), _check.positive("mu_xx", mu_xx)
-    _check.broadcast(depth=layers, r=ratio, mu_xx=xx)
+    layers = arguments.integer("depth", depth, infinite=True)
+    ratio, xx = check_r(r, arch), arguments.positive("mu_xx", mu_xx)
+    arguments.broadcast(depth=layers, r=ratio, mu_xx=xx)
     return layers, ratio, xx, arch
 
 
 def _refuse_infinite(name: str, layers: Floats, arch: str, archs: set[str], reason: str) -> None:
     if arch in archs and np.isinf(layers).any():
-        raise _check.refuse(name, np.inf, f"finite for {arch!r}: {reason}")
+        raise arguments.refuse(name, np.inf, f"finite for {arch!r}: {reason}")

@@ -6,7 +6,7 @@ import numpy as np
 
 from lrtransfer.depth.dynamics import gradient_descent, loss, relative_weight
 from lrtransfer.depth.scaling import max_stable_lr
-from lrtransfer.pictures import Curve, Model, Panel, Picture, Slider, fixed, significant
+from lrtransfer.page.pictures import Curve, Model, Panel, Picture, Slider, fixed, significant
 
 STEPS, POINTS, ALPHA0 = 60, 241, 0.01
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from lrtransfer import _check
-from lrtransfer.depth._map import Floats, check_depth
+from lrtransfer.depth.scalar_map import Floats, check_depth
+from lrtransfer.numerics import arguments
 
 
 def flip_coefficient(depth: ArrayLike) -> Floats:
@@ -58,7 +58,7 @@ def end_of_two_cycle(depth: ArrayLike) -> Floats:
     Raises ValueError for an argument outside these ranges.
     Source: corrects "diverging" in the caption of Fig. 3.
     """
-    layers = _check.integer("depth", depth, minimum=2, infinite=True)
+    layers = arguments.integer("depth", depth, minimum=2, infinite=True)
     values = [_end_of_two_cycle(float(1.0 / one)) for one in layers.ravel()]
     return np.array(values).reshape(layers.shape)[()]
 
@@ -77,10 +77,10 @@ def two_cycle(v1: float, inverse_depth: float) -> tuple[float, float, float]:
     Raises ValueError for an argument outside these ranges.
     Source: derived here, for ``end_of_two_cycle``.
     """
-    if not -300.0 <= _check.one("v1", _check.finite("v1", v1)) < 0.0:
-        raise _check.refuse("v1", v1, "below 0 and at least -300")
-    if _check.one("inverse_depth", _check.finite("inverse_depth", inverse_depth, minimum=0.0)) > 0.5:
-        raise _check.refuse("inverse_depth", inverse_depth, "from 0 to 1/2")
+    if not -300.0 <= arguments.one("v1", arguments.finite("v1", v1)) < 0.0:
+        raise arguments.refuse("v1", v1, "below 0 and at least -300")
+    if arguments.one("inverse_depth", arguments.finite("inverse_depth", inverse_depth, minimum=0.0)) > 0.5:
+        raise arguments.refuse("inverse_depth", inverse_depth, "from 0 to 1/2")
 
     def g(v: float) -> float:
         return -math.expm1(v) * math.exp(v * (1.0 - inverse_depth))
@@ -126,7 +126,7 @@ def crisis(depth: ArrayLike) -> Floats:
     diverges.
     Source: corrects "diverging" in the caption of Fig. 3; derived here.
     """
-    _check.integer("depth", depth, minimum=2)
+    arguments.integer("depth", depth, minimum=2)
     layers = check_depth(depth)
     return np.array([_crisis(int(one)) for one in layers.ravel()]).reshape(layers.shape)[()]
 

@@ -42,8 +42,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
-from lrtransfer import _check
 from lrtransfer.layers.circle import balance_course, expected_loss, one_number, width_argument
+from lrtransfer.numerics import arguments
 
 Array = NDArray[np.float64]
 
@@ -65,11 +65,11 @@ def law_loss(alpha: ArrayLike, h: ArrayLike, t: ArrayLike, split: ArrayLike = 0.
     alpha*, h*, t*, split*: broadcast together; t >= 0 need not be whole, 0 <= split < 1. Returns L(t, split)
     of the module's derivation. ValueError for a split outside [0, 1) and for h below 2. Source: this book.
     """
-    exponent = _check.finite("alpha", alpha)
-    width, time = _check.finite("h", h, minimum=2.0), _check.finite("t", t, minimum=0.0)
-    delta = _check.finite("split", split, minimum=0.0)
+    exponent = arguments.finite("alpha", alpha)
+    width, time = arguments.finite("h", h, minimum=2.0), arguments.finite("t", t, minimum=0.0)
+    delta = arguments.finite("split", split, minimum=0.0)
     if (delta >= 1).any():
-        raise _check.refuse("split", float(delta.max()), "at least 0 and below 1")
+        raise arguments.refuse("split", float(delta.max()), "at least 0 and below 1")
     s = np.sqrt(1 - delta * delta)
     with np.errstate(over="ignore", under="ignore"):
         big, _ = _growth(time, width ** (exponent - 1.5), s, width)
@@ -85,8 +85,8 @@ def law_curvature(alpha: ArrayLike, h: ArrayLike, t: ArrayLike) -> Array:
     alpha*, h*, t*: broadcast together; h >= 2; t >= 0 need not be whole. Returns the broadcast shape.
     ValueError naming the argument. Source: this book, step 3 of the module's derivation.
     """
-    exponent = _check.finite("alpha", alpha)
-    width, time = _check.finite("h", h, minimum=2.0), _check.finite("t", t, minimum=0.0)
+    exponent = arguments.finite("alpha", alpha)
+    width, time = arguments.finite("h", h, minimum=2.0), arguments.finite("t", t, minimum=0.0)
     with np.errstate(over="ignore", under="ignore"):
         big, slope = _growth(time, width ** (exponent - 1.5), np.asarray(1.0), width)
         ratio = np.divide(slope, big, out=np.ones_like(big), where=big > 0)
@@ -103,11 +103,11 @@ def crossings(x: ArrayLike, y: ArrayLike) -> Array:
     the curve's bend over a spacing. A zero among the samples counts once. ValueError naming the argument.
     Source: elementary.
     """
-    at, values = _check.finite("x", x), _check.finite("y", y)
+    at, values = arguments.finite("x", x), arguments.finite("y", y)
     if at.ndim != 1 or at.size < 2 or not (np.diff(at) > 0).all():
-        raise _check.refuse("x", x, "a list of at least two increasing numbers")
+        raise arguments.refuse("x", x, "a list of at least two increasing numbers")
     if values.shape != at.shape:
-        raise _check.refuse("y", values.shape, f"of shape {at.shape}, as x is (the value is its shape)")
+        raise arguments.refuse("y", values.shape, f"of shape {at.shape}, as x is (the value is its shape)")
     k = np.flatnonzero(np.diff(values > 0))
     return at[k] - values[k] * (at[k + 1] - at[k]) / (values[k + 1] - values[k])
 
@@ -119,7 +119,7 @@ def last_balanced_time(h: ArrayLike) -> Array:
     Returns tau of h's shape, without unit: multiply by h^(3/2 - alpha) for steps. Tends to
     (1/4) ln h + (1/2) ln((2/3)(2 tau - 1)). ValueError for h below 50. Source: this book.
     """
-    width = _check.finite("h", h, minimum=50.0)
+    width = arguments.finite("h", h, minimum=50.0)
 
     def zero(one: float) -> float:
         def bracket(tau: float) -> float:
@@ -143,7 +143,7 @@ def last_balanced_step(alpha: float, h: int, *, longest: int = 4096) -> float:
     exponent = one_number("alpha", alpha)
     steps = int(2 * float(last_balanced_time(width)) * width ** (1.5 - exponent)) + 4
     if steps > longest:
-        raise _check.refuse("alpha", alpha, f"large enough for a run of at most {longest} steps (here {steps})")
+        raise arguments.refuse("alpha", alpha, f"large enough for a run of at most {longest} steps (here {steps})")
     curvature = balance_course(exponent, width, steps).curvature
     positive = np.flatnonzero((curvature[:-1] > 0) & np.isfinite(curvature[:-1]))
     if positive.size == 0:
@@ -161,7 +161,7 @@ def best_split(alpha: float, h: int, steps: int, *, resolution: int = 200) -> tu
     argument. Source: this book.
     """
     width = width_argument(h)
-    number = _check.count("resolution", resolution, minimum=3)
+    number = arguments.count("resolution", resolution, minimum=3)
     rate = 10.0 ** min(one_number("alpha", alpha) * np.log10(width), 300.0)
     low, high = 0.0, 1.0
     split = loss = 0.0

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lrtransfer import _check
 from lrtransfer.layers.quadrature import Array, haar_mean
+from lrtransfer.numerics import arguments
 
 Complex = NDArray[np.complex128]
 _NO_RATE = 1e-280  # stands for a rate of zero: changes no weight, and its products do not underflow
@@ -58,20 +58,20 @@ class BalanceCourse:
 
 def width_argument(h: object) -> int:
     """The width h as an int, at least 2. ValueError naming ``h`` for anything else."""
-    return _check.count("h", h, minimum=2)
+    return arguments.count("h", h, minimum=2)
 
 
 def one_number(name: str, value: ArrayLike) -> float:
     """One finite number as a float. ValueError naming the argument for an array or anything not finite."""
-    array = _check.finite(name, value)
+    array = arguments.finite(name, value)
     if array.ndim:
-        raise _check.refuse(name, value, "one number")
+        raise arguments.refuse(name, value, "one number")
     return float(array)
 
 
 def in_critical_units(name: str, lr: ArrayLike, h: int) -> Array:
     """The rates kappa = eta / h^(3/2), in the shape of ``lr``. ValueError naming the argument where one is negative."""
-    return _check.finite(name, lr, minimum=0.0) / float(h) ** 1.5
+    return arguments.finite(name, lr, minimum=0.0) / float(h) ** 1.5
 
 
 def spike_width(kappa: Array, h: int, steps: int) -> Array:
@@ -113,12 +113,12 @@ def _losses(k1: Array, k2: Array, z: Complex, h: int, steps: int, signal_only: b
 
 
 def _expected(lr1: ArrayLike, lr2: ArrayLike, h: object, steps: object, signal_only: bool, course: bool) -> Measured:
-    width, number = width_argument(h), _check.count("steps", steps)
+    width, number = width_argument(h), arguments.count("steps", steps)
     k1, k2 = in_critical_units("lr1", lr1, width), in_critical_units("lr2", lr2, width)
     try:
         k1, k2 = np.broadcast_arrays(k1, k2)
     except ValueError:
-        raise _check.refuse("lr2", np.shape(lr2), f"of a shape that broadcasts with lr1's {np.shape(lr1)}") from None
+        raise arguments.refuse("lr2", np.shape(lr2), f"of a shape that broadcasts with lr1's {np.shape(lr1)}") from None
     shape, k1, k2 = k1.shape, k1.reshape(-1, 1), k2.reshape(-1, 1)
 
     def integrand(index: NDArray[np.intp], z: Complex) -> Array:
@@ -192,8 +192,8 @@ def _jets(kappa: Array, z: Complex, h: int, steps: int, signal_only: bool, cours
 
 
 def _balance(alpha: ArrayLike, h: object, steps: object, signal_only: bool, course: bool) -> tuple[Measured, Measured]:
-    width, number = width_argument(h), _check.count("steps", steps)
-    exponent = _check.finite("alpha", alpha)
+    width, number = width_argument(h), arguments.count("steps", steps)
+    exponent = arguments.finite("alpha", alpha)
     with np.errstate(over="ignore"):  # an absurd alpha is a rate of inf: it diverges
         kappa = float(width) ** (exponent.reshape(-1, 1) - 1.5)
     kappa = np.minimum(kappa, 1e300)

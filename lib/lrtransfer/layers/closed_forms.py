@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lrtransfer import _check
 from lrtransfer.layers.circle import width_argument
+from lrtransfer.numerics import arguments
 
 Array = NDArray[np.float64]
 _OVERFLOW = np.errstate(over="ignore")  # a rate whose powers overflow gives a loss of inf
@@ -24,7 +24,7 @@ _OVERFLOW = np.errstate(over="ignore")  # a rate whose powers overflow gives a l
 
 @_OVERFLOW
 def _rates(lr1: ArrayLike, lr2: ArrayLike, h: object) -> tuple[Array, Array, float]:
-    one, two = _check.finite("lr1", lr1, minimum=0.0), _check.finite("lr2", lr2, minimum=0.0)
+    one, two = arguments.finite("lr1", lr1, minimum=0.0), arguments.finite("lr2", lr2, minimum=0.0)
     return one + two, one * two, float(width_argument(h))
 
 
@@ -108,7 +108,7 @@ def symbolic_two_layers(steps: int, signal_only: bool = True) -> Any:
     import sympy
     from sympy.polys.rings import ring
 
-    number = _check.count("steps", steps)
+    number = arguments.count("steps", steps)
     # q = 1/sqrt(h): every coefficient is a polynomial in q; a Laurent polynomial is {power of z: coefficient}
     polynomials, eta1, eta2, q = ring("eta1, eta2, q", sympy.QQ)
 
@@ -165,7 +165,7 @@ def symbolic_three_layers(steps: int, signal_only: bool = True, unit_norms: bool
     import sympy
     from sympy.polys.rings import ring
 
-    number = _check.count("steps", steps)
+    number = arguments.count("steps", steps)
     polynomials, eta1, eta2, q, aa, ab, bb = ring("eta1, eta2, q, aa, ab, bb", sympy.QQ)
     zero, one = polynomials(0), polynomials(1)
     gram = [[aa, ab], [ab, bb]]

@@ -17,10 +17,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lrtransfer import _check
 from lrtransfer.layers.circle import in_critical_units, spike_width, squared, width_argument
 from lrtransfer.layers.deep import Estimate, over_draws, rates_argument, teacher_draws
 from lrtransfer.layers.quadrature import Array, haar_mean
+from lrtransfer.numerics import arguments
 
 
 def proposition_bound(h: ArrayLike) -> Array:
@@ -28,7 +28,7 @@ def proposition_bound(h: ArrayLike) -> Array:
 
     h*: >= 2. Returns h's shape, without unit. ValueError for h below 2. Source: arXiv 2606.00340, Proposition 5.1.
     """
-    width = _check.finite("h", h, minimum=2.0)
+    width = arguments.finite("h", h, minimum=2.0)
     return 1 / (np.sqrt(width) - 1)
 
 
@@ -41,7 +41,7 @@ def self_interaction(lr1: ArrayLike, lr2: ArrayLike, h: int, steps: int) -> Arra
 
     Source: arXiv 2606.00340, Proposition 5.1; on the circle this book's.
     """
-    width, number = width_argument(h), _check.count("steps", steps)
+    width, number = width_argument(h), arguments.count("steps", steps)
     k1, k2 = np.broadcast_arrays(in_critical_units("lr1", lr1, width), in_critical_units("lr2", lr2, width))
     shape, k1, k2 = k1.shape, k1.reshape(-1, 1), k2.reshape(-1, 1)
 
@@ -76,10 +76,10 @@ def deep_self_interaction(lrs: ArrayLike, h: int, steps: int, *, draws: int, see
 
     Source: arXiv 2606.00340, Proposition 5.1 for more layers; the reduction is this book's.
     """
-    width, number = width_argument(h), _check.count("steps", steps)
+    width, number = width_argument(h), arguments.count("steps", steps)
     rates = rates_argument(lrs, width)
     if rates.ndim != 1:
-        raise _check.refuse("lrs", lrs, "a flat sequence with one rate for each trained matrix")
+        raise arguments.refuse("lrs", lrs, "a flat sequence with one rate for each trained matrix")
     a, beta = teacher_draws(width, draws, seed)
     k = rates.size
     weights = [np.broadcast_to(np.eye(2), (a.shape[0], 2, 2)).copy() for _ in range(k)]

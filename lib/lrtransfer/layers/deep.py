@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
-from lrtransfer import _check
-from lrtransfer.fits import mean_and_error
 from lrtransfer.layers.circle import one_number, width_argument
+from lrtransfer.numerics import arguments
+from lrtransfer.numerics.fits import mean_and_error
 
 Array = NDArray[np.float64]
 _BLOCK = 200_000  # draws x rates advanced at once
@@ -54,7 +54,7 @@ def teacher_draws(h: int, draws: int, seed: int) -> tuple[Array, Array]:
     three-layer model; the reduction is this book's.
     """
     width = width_argument(h)
-    number, start = _check.count("draws", draws, minimum=2), _check.count("seed", seed)
+    number, start = arguments.count("draws", draws, minimum=2), arguments.count("seed", seed)
     rng = np.random.default_rng(start)
     a, beta = np.zeros((number, 2)), np.empty((number, 2))
     a[:, 0] = np.sqrt(rng.chisquare(width, number) / width)
@@ -81,9 +81,9 @@ def over_draws(values: Array) -> Estimate:
 
 def rates_argument(lrs: ArrayLike, h: int) -> Array:
     """Checked rates eta_i >= 0 over sqrt(h), shape (k,) + grid. ValueError naming ``lrs``, for k = 0 too."""
-    rates = _check.finite("lrs", lrs, minimum=0.0)
+    rates = arguments.finite("lrs", lrs, minimum=0.0)
     if rates.ndim == 0 or rates.shape[0] == 0:
-        raise _check.refuse("lrs", lrs, "a sequence with one rate for each trained matrix")
+        raise arguments.refuse("lrs", lrs, "a sequence with one rate for each trained matrix")
     return rates / np.sqrt(h)
 
 
@@ -117,7 +117,7 @@ def network_losses(rates: Array, a: Array, beta: Array, h: int, steps: int, sign
 
 
 def _deep(lrs: ArrayLike, h: object, steps: object, draws: int, seed: int, signal_only: bool, course: bool) -> Estimate:
-    width, number = width_argument(h), _check.count("steps", steps)
+    width, number = width_argument(h), arguments.count("steps", steps)
     rates = rates_argument(lrs, width)
     a, beta = teacher_draws(width, draws, seed)
     shape, flat = rates.shape[1:], rates.reshape(rates.shape[0], -1)
@@ -212,7 +212,7 @@ def deep_curvature_course(
 
     Arguments, errors and source as in ``deep_curvature``.
     """
-    width, number = width_argument(h), _check.count("steps", steps)
+    width, number = width_argument(h), arguments.count("steps", steps)
     exponent = one_number("alpha", alpha)
     a, beta = teacher_draws(width, draws, seed)
     rate = 10.0 ** min((exponent - 0.5) * np.log10(width), 300.0)
@@ -260,14 +260,19 @@ def deep_balanced_edge(
 
     Source: arXiv 2606.00340, Corollary 5.4 (three-layer statement), which names no upper edge.
     """
-    apart, ends = one_number("tolerance", _check.positive("tolerance", tolerance)), _check.finite("interval", interval)
+    apart, ends = (
+        one_number("tolerance", arguments.positive("tolerance", tolerance)),
+        arguments.finite("interval", interval),
+    )
     if ends.shape != (2,) or not ends[0] < ends[1]:
-        raise _check.refuse("interval", interval, "a pair (low, high) with low < high")
+        raise arguments.refuse("interval", interval, "a pair (low, high) with low < high")
     low, high = ends.tolist()
 
     def curvature(alpha: float) -> float:
         return float(deep_curvature(alpha, h, steps, draws=draws, seed=seed, signal_only=signal_only).mean)
 
     if not curvature(low) > 0 > curvature(high):
-        raise _check.refuse("interval", interval, "a pair (low, high), the curvature positive at low and not at high")
+        raise arguments.refuse(
+            "interval", interval, "a pair (low, high), the curvature positive at low and not at high"
+        )
     return float(brentq(curvature, low, high, xtol=apart))

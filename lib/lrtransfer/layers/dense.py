@@ -16,8 +16,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lrtransfer import _check
 from lrtransfer.layers.circle import one_number, width_argument
+from lrtransfer.numerics import arguments
 
 Array = NDArray[np.float64]
 INITIALISATIONS = ("orthogonal", "gaussian")
@@ -97,13 +97,13 @@ def chain_descent(
 def _setting(
     h: object, steps: object, draws: object, seed: object, initialisation: object, noise: float
 ) -> tuple[int, int, int, int, str, float]:
-    variance = one_number("noise", _check.finite("noise", noise, minimum=0.0))
+    variance = one_number("noise", arguments.finite("noise", noise, minimum=0.0))
     return (
         width_argument(h),
-        _check.count("steps", steps),
-        _check.count("draws", draws, minimum=1),
-        _check.count("seed", seed),
-        _check.choice("initialisation", initialisation, INITIALISATIONS),
+        arguments.count("steps", steps),
+        arguments.count("draws", draws, minimum=1),
+        arguments.count("seed", seed),
+        arguments.choice("initialisation", initialisation, INITIALISATIONS),
         variance,
     )
 
@@ -132,7 +132,7 @@ def two_layer_losses(
     Source: arXiv 2606.00340, two-layer model and its experiments.
     """
     width, number, count, start, kind, variance = _setting(h, steps, draws, seed, initialisation, noise)
-    one, two = _check.finite("lr1", lr1, minimum=0.0), _check.finite("lr2", lr2, minimum=0.0)
+    one, two = arguments.finite("lr1", lr1, minimum=0.0), arguments.finite("lr2", lr2, minimum=0.0)
     one, two = np.broadcast_arrays(one, two)
     out = np.empty((number + 1, count, one.size))
     for draw, rng in enumerate(np.random.default_rng(start).spawn(count)):
@@ -169,9 +169,9 @@ def chain_losses(
     Source: arXiv 2606.00340, three-layer model and its experiments.
     """
     width, number, count, start, kind, variance = _setting(h, steps, draws, seed, initialisation, noise)
-    rates = _check.finite("lrs", lrs, minimum=0.0)
+    rates = arguments.finite("lrs", lrs, minimum=0.0)
     if rates.ndim == 0 or rates.shape[0] == 0:
-        raise _check.refuse("lrs", lrs, "a sequence with one rate for each trained matrix")
+        raise arguments.refuse("lrs", lrs, "a sequence with one rate for each trained matrix")
     k, grid = rates.shape[0], rates.reshape(rates.shape[0], -1)
     out = np.empty((number + 1, count, grid.shape[1]))
     for draw, rng in enumerate(np.random.default_rng(start).spawn(count)):

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lrtransfer import _check
 from lrtransfer.layers.circle import one_number
 from lrtransfer.layers.deep import Estimate, over_draws
 from lrtransfer.layers.dense import chain_losses, two_layer_losses
 from lrtransfer.layers.relu import SCHEDULES, train_three_layers
+from lrtransfer.numerics import arguments
 from lrtransfer.rates import curve_minimum
 
 Array = NDArray[np.float64]
@@ -45,11 +45,11 @@ def balance_runs(
     Source: arXiv 2606.00340, the main table and the experiments with label noise.
     """
     if layers not in (2, 3):
-        raise _check.refuse("layers", layers, "2 or 3")
-    part = one_number("split", _check.positive("split", split))
+        raise arguments.refuse("layers", layers, "2 or 3")
+    part = one_number("split", arguments.positive("split", split))
     if part > 1:
-        raise _check.refuse("split", split, "above 0 and at most 1")
-    mean = _check.finite("rates", rates, minimum=0.0).reshape(-1, 1)
+        raise arguments.refuse("split", split, "above 0 and at most 1")
+    mean = arguments.finite("rates", rates, minimum=0.0).reshape(-1, 1)
     lrs = np.stack([mean * (1 + part * np.array([-1, 0, 1])), mean * (1 - part * np.array([-1, 0, 1]))])
     if layers == 2:
         options = dict(draws=draws, seed=seed, initialisation=initialisation, noise=noise)
@@ -88,14 +88,16 @@ def split_over_seeds(
 
     Source: this book; the bootstrap is Efron's (1979).
     """
-    at, table = _check.finite("splits", splits), _check.number("losses", losses)
+    at, table = arguments.finite("splits", splits), arguments.number("losses", losses)
     if at.ndim != 1 or at.size < 3 or not (np.diff(at) > 0).all():
-        raise _check.refuse("splits", splits, "a list of at least three increasing splits")
+        raise arguments.refuse("splits", splits, "a list of at least three increasing splits")
     if table.ndim != 2 or table.shape[1] != at.size or not len(table):
-        raise _check.refuse("losses", table.shape, f"of shape (seeds, {at.size}) (the value is its shape)")
+        raise arguments.refuse("losses", table.shape, f"of shape (seeds, {at.size}) (the value is its shape)")
     if np.isneginf(table).any() or not np.isfinite(table).all(axis=0).any():
-        raise _check.refuse("losses", float(table.min()), "above -inf, and finite for every seed at one split or more")
-    number = _check.count("resamples", resamples, minimum=2)
+        raise arguments.refuse(
+            "losses", float(table.min()), "above -inf, and finite for every seed at one split or more"
+        )
+    number = arguments.count("resamples", resamples, minimum=2)
     best = curve_minimum(at, table.mean(axis=0))[0]
     if len(table) == 1:
         return best, float("inf")
@@ -146,7 +148,7 @@ def schedule_runs(
     Source: arXiv 2606.00340, experiments with the layer-wise scheduler.
     """
     if len(seeds) < 2:
-        raise _check.refuse("seeds", list(seeds), "at least two seeds")
+        raise arguments.refuse("seeds", list(seeds), "at least two seeds")
     options = dict(activation=activation, noise=noise, initialisation=initialisation, split=split)
     runs = [
         [

@@ -13,9 +13,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from lrtransfer import _check, records
-from lrtransfer.fits import mean_and_error
 from lrtransfer.layers.experiments import advantage, balance_runs, schedule_runs
+from lrtransfer.numerics import arguments
+from lrtransfer.numerics.fits import mean_and_error
+from lrtransfer.sweeps import records
 
 TWO_LAYER_SUMS = (27000, 36000, 45000, 54000, 63000)
 THREE_LAYER_SUMS = (30, 44, 58, 72, 86, 100)
@@ -67,7 +68,7 @@ def make(name: str) -> dict[str, Any]:
     name: one of ``MAKERS``. Each of "runs" is {"settings", "numbers"}, the numbers as lists in the shapes of
     ``advantage`` or of ``ScheduleRuns``; cpu_seconds is the process's time. ValueError for another name.
     """
-    maker = MAKERS[_check.choice("name", name, tuple(MAKERS))]
+    maker = MAKERS[arguments.choice("name", name, tuple(MAKERS))]
     start = time.process_time()
     runs = [{"settings": settings, "numbers": maker(settings)} for settings in SETTINGS[name]]
     return {
@@ -84,7 +85,7 @@ def read(name: str) -> dict[str, Any] | None:
 
     Raises ``DamagedRecord``, a ``ValueError``, for a file that is not a whole record.
     """
-    _check.choice("name", name, tuple(MAKERS))
+    arguments.choice("name", name, tuple(MAKERS))
     return records.load(
         records.results() / f"layers-{name}" / "record.json", ("runs", "versions", "machine", "cpu_seconds")
     )

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lrtransfer import _check
 from lrtransfer.layers.circle import one_number, width_argument
 from lrtransfer.layers.dense import INITIALISATIONS, haar_orthogonal, initial_weight
+from lrtransfer.numerics import arguments
 
 Array = NDArray[np.float64]
 ACTIVATIONS = ("relu", "linear")
@@ -137,15 +137,15 @@ def train_three_layers(
 
     Source: arXiv 2606.00340, experiments with ReLU and with the layer-wise scheduler.
     """
-    width, number, start = width_argument(h), _check.count("steps", steps), _check.count("seed", seed)
-    rate = one_number("lr", _check.positive("lr", lr))
+    width, number, start = width_argument(h), arguments.count("steps", steps), arguments.count("seed", seed)
+    rate = one_number("lr", arguments.positive("lr", lr))
     part = one_number("split", split)
     if abs(part) > 1:
-        raise _check.refuse("split", split, "between -1 and 1")
-    _check.choice("schedule", schedule, SCHEDULES)
-    _check.choice("activation", activation, ACTIVATIONS)
-    _check.choice("initialisation", initialisation, INITIALISATIONS)
-    variance = one_number("noise", _check.finite("noise", noise, minimum=0.0))
+        raise arguments.refuse("split", split, "between -1 and 1")
+    arguments.choice("schedule", schedule, SCHEDULES)
+    arguments.choice("activation", activation, ACTIVATIONS)
+    arguments.choice("initialisation", initialisation, INITIALISATIONS)
+    variance = one_number("noise", arguments.finite("noise", noise, minimum=0.0))
 
     rng = np.random.default_rng(start)
     beta, a = rng.standard_normal((2, width)) / np.sqrt(width)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from lrtransfer.layers.quadrature import Array
-from lrtransfer.pictures import Curve, Model, Panel, Picture, Slider
+from lrtransfer.page.pictures import Curve, Model, Panel, Picture, Slider
 
 SPLITS = 81  # odd: the balanced point is one of them
 SPLIT = 0.3  # of the right panel

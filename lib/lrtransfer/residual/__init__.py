@@ -16,19 +16,23 @@ it; ``command`` is ``lrtransfer sweep``.
 Torch, scikit-learn, pooch, distributed and pyarrow are imported when they are used, not before.
 """
 
-from lrtransfer.residual.comparisons import depth_gaps, doubling_gaps, wide_gaps, width_gaps
-from lrtransfer.residual.coordinates import CoordinateCheck, coordinate_check, coordinate_check_model, rate_sweep
-from lrtransfer.residual.export import export
-from lrtransfer.residual.finite import empirical_ntk, train_ensemble
-from lrtransfer.residual.fitting import fitting_lr, fitting_rates
-from lrtransfer.residual.lazy import LazyProfile, lazy_outputs, linear_ntk, relu_ntk, relu_profile
-from lrtransfer.residual.linear_limit import LinearLimit, best_theory_lr, linear_kernels, linear_limit
-from lrtransfer.residual.nonlinear_limit import NonlinearLimit, nonlinear_limit
-from lrtransfer.residual.parametrisation import PARAMETRISATIONS, LayerScale, Scales, layer_scale, layer_scales, table1
-from lrtransfer.residual.recorded import optima_by
-from lrtransfer.residual.recorded import read as read_recorded
-from lrtransfer.residual.runner import run as run_sweep
-from lrtransfer.residual.settings import (
+from lrtransfer.residual.experiments.recorded import optima_by
+from lrtransfer.residual.experiments.recorded import read as read_recorded
+from lrtransfer.residual.networks.coordinates import (
+    CoordinateCheck,
+    coordinate_check,
+    coordinate_check_model,
+    rate_sweep,
+)
+from lrtransfer.residual.networks.parametrisation import (
+    PARAMETRISATIONS,
+    LayerScale,
+    Scales,
+    layer_scale,
+    layer_scales,
+    table1,
+)
+from lrtransfer.residual.networks.settings import (
     KINDS,
     ConvNet,
     NetworkSettings,
@@ -40,10 +44,18 @@ from lrtransfer.residual.settings import (
     from_dict,
     schedule_factors,
 )
-from lrtransfer.residual.store import Store, StoreError
-from lrtransfer.residual.sweep import Curve, CurveResult, Sweep, summary
-from lrtransfer.residual.sweep_file import read_sweep, shipped
-from lrtransfer.residual.training import final_losses, group_size, train_runs, train_sweep
+from lrtransfer.residual.networks.training import final_losses, group_size, train_runs, train_sweep
+from lrtransfer.residual.theory.fitting import fitting_lr, fitting_rates
+from lrtransfer.residual.theory.gaps import depth_gaps, doubling_gaps, wide_gaps, width_gaps
+from lrtransfer.residual.theory.lazy import LazyProfile, lazy_outputs, linear_ntk, relu_ntk, relu_profile
+from lrtransfer.residual.theory.linear_limit import LinearLimit, best_theory_lr, linear_kernels, linear_limit
+from lrtransfer.residual.theory.nonlinear_limit import NonlinearLimit, nonlinear_limit
+from lrtransfer.residual.theory.trained_ensemble import empirical_ntk, train_ensemble
+from lrtransfer.sweeps.export import export
+from lrtransfer.sweeps.run import run as run_sweep
+from lrtransfer.sweeps.settings_file import read_sweep, shipped
+from lrtransfer.sweeps.store import Store, StoreError
+from lrtransfer.sweeps.sweep import Curve, CurveResult, Sweep, summary
 
 __all__ = [
     "KINDS",

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lrtransfer.pictures import Curve, Model, Panel, Picture, Slider, fixed
-from lrtransfer.residual.fitting import fitting_lr
-from lrtransfer.residual.lazy import linear_ntk
-from lrtransfer.residual.linear_limit import linear_limit
+from lrtransfer.page.pictures import Curve, Model, Panel, Picture, Slider, fixed
+from lrtransfer.residual.theory.fitting import fitting_lr
+from lrtransfer.residual.theory.lazy import linear_ntk
+from lrtransfer.residual.theory.linear_limit import linear_limit
 
 Array = NDArray[np.float64]
 

@@ -16,9 +16,9 @@ block), ``experiments`` (what the chapter trains of it, and its record).
 Source: "Stacking as accelerated gradient descent".
 """
 
-from lrtransfer.fits import power_law
-from lrtransfer.stages.explicit import ExplicitRun, explicit_layers, explicit_sum, last_layer_descent
-from lrtransfer.stages.functional import (
+from lrtransfer.numerics.fits import power_law
+from lrtransfer.stages.functional.explicit import ExplicitRun, explicit_layers, explicit_sum, last_layer_descent
+from lrtransfer.stages.functional.operators import (
     FunctionalRun,
     SampleLoss,
     bent_problem,
@@ -33,7 +33,7 @@ from lrtransfer.stages.functional import (
     squared_loss,
     train,
 )
-from lrtransfer.stages.linear import (
+from lrtransfer.stages.linear.excess import (
     METHODS,
     Explosions,
     SingularIterate,
@@ -44,9 +44,9 @@ from lrtransfer.stages.linear import (
     problem,
     run,
 )
-from lrtransfer.stages.proof import Inequality, Tally, audit, inequalities, potential, tally
-from lrtransfer.stages.random_init import RandomMoments, RandomRun, additive_floor, random_moments, random_run
-from lrtransfer.stages.robust import (
+from lrtransfer.stages.linear.proof import Inequality, Tally, audit, inequalities, potential, tally
+from lrtransfer.stages.linear.random_init import RandomMoments, RandomRun, additive_floor, random_moments, random_run
+from lrtransfer.stages.linear.robust import (
     PerturbedRun,
     critical_alpha,
     one_step_factor,
@@ -55,14 +55,14 @@ from lrtransfer.stages.robust import (
     resonance,
     stability_alpha,
 )
-from lrtransfer.stages.speed import (
+from lrtransfer.stages.linear.speed import (
     contraction,
     decay_rate,
     first_below,
     late_rates,
     windowed_rate,
 )
-from lrtransfer.stages.theory import (
+from lrtransfer.stages.linear.theory import (
     Ball,
     Constants,
     WarmupStages,

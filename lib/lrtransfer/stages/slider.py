@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from lrtransfer.pictures import Curve, Model, Panel, Picture, Slider, fixed
-from lrtransfer.stages._course import Floats
-from lrtransfer.stages.linear import run
-from lrtransfer.stages.robust import LIMIT
-from lrtransfer.stages.theory import proof_alpha
+from lrtransfer.page.pictures import Curve, Model, Panel, Picture, Slider, fixed
+from lrtransfer.stages.linear.course import Floats
+from lrtransfer.stages.linear.excess import run
+from lrtransfer.stages.linear.robust import LIMIT
+from lrtransfer.stages.linear.theory import proof_alpha
 
 STAGES = 60
 CEILING = 1e5

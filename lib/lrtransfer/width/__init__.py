@@ -12,9 +12,9 @@ The matrix never stored  ``LazyGaussian``, ``Euclidean``, ``Rotated``
 Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), arXiv:2511.01734.
 """
 
+from lrtransfer.numerics.lazy_gaussian import Euclidean, LazyGaussian, Rotated
 from lrtransfer.width.data import limit_lr, sp_limit_lr
 from lrtransfer.width.features import feature_updates, scaling_exponent
-from lrtransfer.width.gaussian import Euclidean, LazyGaussian, Rotated
 from lrtransfer.width.spread import (
     break_probability,
     break_slopes,

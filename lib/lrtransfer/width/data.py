@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lrtransfer import _check
+from lrtransfer.numerics import arguments
 
 Array = NDArray[np.float64]
 PARAMETRISATIONS = ("mup", "sp", "ntp")
@@ -69,12 +69,12 @@ def regression(X: ArrayLike, y: ArrayLike) -> Regression:
     ``X`` inputs (m, d), ``y`` targets (m,), in any unit. Returns a ``Regression``. Raises ValueError naming the
     argument if they are not finite arrays of these shapes.
     """
-    inputs, targets = _check.finite("X", X), _check.finite("y", y)
+    inputs, targets = arguments.finite("X", X), arguments.finite("y", y)
     if inputs.ndim != 2 or inputs.size == 0:
-        raise _check.refuse("X", inputs.shape, "an array of shape (m, d) with m, d >= 1 (the value is its shape)")
+        raise arguments.refuse("X", inputs.shape, "an array of shape (m, d) with m, d >= 1 (the value is its shape)")
     if targets.shape != inputs.shape[:1]:
         allowed = f"of shape ({inputs.shape[0]},), one target a row of X (the value is its shape)"
-        raise _check.refuse("y", targets.shape, allowed)
+        raise arguments.refuse("y", targets.shape, allowed)
     q, r = np.linalg.qr(inputs)
     z = q.T @ targets
     return Regression(inputs, targets, r, z, float(np.sum((targets - q @ z) ** 2)))
@@ -85,9 +85,9 @@ def width_of(width: float, *, infinite: bool) -> float:
 
     Raises ValueError naming ``width`` for anything but one whole number.
     """
-    checked = _check.integer("width", width, minimum=1, infinite=infinite)
+    checked = arguments.integer("width", width, minimum=1, infinite=infinite)
     if checked.ndim:
-        raise _check.refuse("width", width, "one whole number, at least 1")
+        raise arguments.refuse("width", width, "one whole number, at least 1")
     return float(checked)
 
 
@@ -116,7 +116,7 @@ def limit_lr(X: ArrayLike, y: ArrayLike, hidden_layers: int) -> float:
 
     Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), theorem for t = 1.
     """
-    return limit_lr_of(regression(X, y), _check.count("hidden_layers", hidden_layers, minimum=1))
+    return limit_lr_of(regression(X, y), arguments.count("hidden_layers", hidden_layers, minimum=1))
 
 
 def limit_lr_of(data: Regression, layers: int) -> float:
@@ -125,7 +125,7 @@ def limit_lr_of(data: Regression, layers: int) -> float:
     Raises ValueError naming ``y`` when ``K y = 0``.
     """
     if data.degenerate:
-        raise _check.refuse("y", "a vector with K y = 0", "correlated with the inputs, X'y != 0")
+        raise arguments.refuse("y", "a vector with K y = 0", "correlated with the inputs, X'y != 0")
     correlation = data.X.T @ data.y  # y'Ky = |X'y|^2 / d and |Ky|^2 = |X X'y|^2 / d^2
     image = data.X @ correlation
     return float(data.m * data.d * (correlation @ correlation) / (layers * (image @ image)))
@@ -158,10 +158,10 @@ def sp_limit_lr(X: ArrayLike, y: ArrayLike, hidden_layers: int, theta0: ArrayLik
     Source: the theorem for t = 1 with y replaced by -chi; derived, not printed.
     """
     data = regression(X, y)
-    layers = _check.count("hidden_layers", hidden_layers, minimum=1)
-    forms = _check.finite("theta0", theta0)
+    layers = arguments.count("hidden_layers", hidden_layers, minimum=1)
+    forms = arguments.finite("theta0", theta0)
     if forms.ndim == 0 or forms.shape[-1] != data.d:
-        raise _check.refuse("theta0", forms.shape, f"of shape (..., {data.d}) (the value is its shape)")
+        raise arguments.refuse("theta0", forms.shape, f"of shape (..., {data.d}) (the value is its shape)")
     slope = data.gradient(np.moveaxis(forms, -1, 0))  # X'chi / m
     above = np.sum(slope**2, axis=0)
     below = np.sum(np.tensordot(data.R, slope, 1) ** 2, axis=0)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lrtransfer import _check
-from lrtransfer.fits import PowerLaw, line
+from lrtransfer.numerics import arguments
+from lrtransfer.numerics.fits import PowerLaw, line
 from lrtransfer.width.data import limit_lr_of, regression
 from lrtransfer.width.network import Trained, draw, explore, one_step, padded, rate_unit
 from lrtransfer.width.optimum import minimise_polynomial, report_edges
@@ -60,12 +60,12 @@ def feature_updates(
     Theta(1)).
     """
     data = regression(X, y)
-    count = _check.count("steps", steps, minimum=1)
+    count = arguments.count("steps", steps, minimum=1)
     if len(seeds) == 0:
-        raise _check.refuse("seeds", seeds, "a list of one seed or more")
+        raise arguments.refuse("seeds", seeds, "a list of one seed or more")
     layers = draw(width, data.d, hidden_layers, parametrisation=parametrisation, seed=0).layers  # checks the arguments
     unit = rate_unit(width, parametrisation)
-    rate = None if lr is None else float(_check.positive("lr", lr)) / unit
+    rate = None if lr is None else float(arguments.positive("lr", lr)) / unit
     inputs = data.R.T / math.sqrt(data.m)  # its outer product is X'X / m: d columns stand for the m samples
     updates, found = [], []
     high = 4 * limit_lr_of(data, layers) if rate is None else math.inf
@@ -115,25 +115,25 @@ def scaling_exponent(sizes: ArrayLike, samples: ArrayLike) -> PowerLaw:
         For other shapes, non-finite samples, a size at which every sample is zero, or one at which the samples
         do not differ between seeds while they do at another: their weight would be infinite.
 
-    Source: the delta method for the variance of a logarithm; ``lrtransfer.fits.line``.
+    Source: the delta method for the variance of a logarithm; ``lrtransfer.numerics.fits.line``.
     """
-    widths, values = _check.positive("sizes", sizes), _check.finite("samples", samples)
+    widths, values = arguments.positive("sizes", sizes), arguments.finite("samples", samples)
     x = np.log(widths)
     if x.ndim != 1 or np.unique(x).size < 2:
-        raise _check.refuse("sizes", sizes, "a list of at least two different sizes")
+        raise arguments.refuse("sizes", sizes, "a list of at least two different sizes")
     if values.ndim != 2 or values.shape[0] != x.size or values.shape[1] < 2:
         allowed = f"of shape ({x.size}, seeds) with two or more seeds (the value is its shape)"
-        raise _check.refuse("samples", values.shape, allowed)
+        raise arguments.refuse("samples", values.shape, allowed)
     largest = np.abs(values).max(axis=1, keepdims=True)
     if not (largest > 0).all():
-        raise _check.refuse("samples", 0.0, "nonzero for some seed at every size")
+        raise arguments.refuse("samples", 0.0, "nonzero for some seed at every size")
     squares = (values / largest) ** 2
     mean = squares.mean(axis=1)
     variance = squares.var(axis=1, ddof=1) / (4 * values.shape[1] * mean**2)
     flat = variance <= 1e-24  # a spread at rounding level is no spread
     if flat.any() and not flat.all():
         allowed = f"different from seed to seed, which they are not at size {widths[flat][0]:g}, or alike at every size"
-        raise _check.refuse("samples", float(values[flat][0, 0]), allowed)
+        raise arguments.refuse("samples", float(values[flat][0, 0]), allowed)
     weight = np.ones(x.size) if flat.all() else 1 / variance
     target = np.log(largest[:, 0]) + np.log(mean) / 2
     slope, intercept, information = line(x, target, weight)

@@ -21,9 +21,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lrtransfer import _check
+from lrtransfer.numerics import arguments
+from lrtransfer.numerics.lazy_gaussian import Euclidean, LazyGaussian, Rotated, Space
 from lrtransfer.width.data import PARAMETRISATIONS, Regression, width_of
-from lrtransfer.width.gaussian import Euclidean, LazyGaussian, Rotated, Space
 
 Array = NDArray[np.float64]
 _NODES = 48  # rates that fix the part of the weights several steps can reach
@@ -82,10 +82,10 @@ def draw(
 
     Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), the parametrisations of the setup.
     """
-    _check.choice("parametrisation", parametrisation, PARAMETRISATIONS)
+    arguments.choice("parametrisation", parametrisation, PARAMETRISATIONS)
     n = width_of(width, infinite=parametrisation == "mup" and not coordinates)
-    layers = _check.count("hidden_layers", hidden_layers, minimum=1)
-    start = _check.count("seed", seed)
+    layers = arguments.count("hidden_layers", hidden_layers, minimum=1)
+    start = arguments.count("seed", seed)
     seeds = np.random.SeedSequence([start] if math.isinf(n) else [start, int(n)]).spawn(layers + 2)
     unit = 1 / math.sqrt(n)
     spaces: list[Space] = [Euclidean(int(n), unit) if coordinates else Rotated(n) for _ in range(layers + 1)]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from lrtransfer import _check
+from lrtransfer.numerics import arguments
 from lrtransfer.rates import OnEdgeWarning
 from lrtransfer.width.data import Regression
 
@@ -118,9 +118,9 @@ def interval_argument(interval: tuple[float, float] | None, default: float) -> t
     """An interval (low, high) of rates with 0 <= low < high; (0, default) where None is given."""
     if interval is None:
         return 0.0, default
-    ends = _check.finite("interval", interval, minimum=0.0)
+    ends = arguments.finite("interval", interval, minimum=0.0)
     if ends.shape != (2,) or not ends[0] < ends[1]:
-        raise _check.refuse("interval", interval, "a pair (low, high) with 0 <= low < high")
+        raise arguments.refuse("interval", interval, "a pair (low, high) with 0 <= low < high")
     return float(ends[0]), float(ends[1])
 
 

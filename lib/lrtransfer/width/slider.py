@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from lrtransfer.pictures import Curve, Model, Panel, Picture, Slider
+from lrtransfer.page.pictures import Curve, Model, Panel, Picture, Slider
 from lrtransfer.rates import OnEdgeWarning
 from lrtransfer.width.spread import exact_argmin, limit_spread
 from lrtransfer.width.training import one_step_coefficients

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lrtransfer import _check
-from lrtransfer.fits import line
+from lrtransfer.numerics import arguments
+from lrtransfer.numerics.fits import line
 from lrtransfer.width.data import Regression, limit_lr_of, regression
 from lrtransfer.width.network import draw, one_step
 from lrtransfer.width.optimum import excess, interval_argument, minimise_polynomial, report_edges
@@ -34,9 +34,9 @@ def synthetic_data(m: int = 1000, d: int = 1, noise_variance: float = 0.01, *, s
 
     Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), setup of Fig. 2.
     """
-    samples, dim = _check.count("m", m, minimum=1), _check.count("d", d, minimum=1)
-    variance = float(_check.finite("noise_variance", noise_variance, minimum=0.0))
-    rng = np.random.default_rng(_check.count("seed", seed))
+    samples, dim = arguments.count("m", m, minimum=1), arguments.count("d", d, minimum=1)
+    variance = float(arguments.finite("noise_variance", noise_variance, minimum=0.0))
+    rng = np.random.default_rng(arguments.count("seed", seed))
     X = rng.standard_normal((samples, dim))
     teacher = rng.standard_normal(dim) / math.sqrt(dim)
     return X, X @ teacher + math.sqrt(variance) * rng.standard_normal(samples)
@@ -108,9 +108,9 @@ def grid_argmin(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike, lrs: ArrayL
     Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), Fig. 2, which sweeps a grid.
     """
     table, data = _table(coefficients, X, y)
-    rates = _check.finite("lrs", lrs, minimum=0.0)
+    rates = arguments.finite("lrs", lrs, minimum=0.0)
     if rates.ndim != 1 or rates.size == 0:
-        raise _check.refuse("lrs", rates.shape, "a list of rates (the value is its shape)")
+        raise arguments.refuse("lrs", rates.shape, "a list of rates (the value is its shape)")
     flat = table.reshape(-1, *table.shape[-2:])
     losses = excess(flat, data, rates[None]).reshape(*table.shape[:-2], rates.size)
     best = rates[np.argmin(losses.mean(axis=-2) if average else losses, axis=-1)]
@@ -148,8 +148,8 @@ def tied_lrs(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike, high: float = 
     """
     table, data = _table(coefficients, X, y)
     if data.d != 1 or table.ndim != 2:
-        raise _check.refuse("coefficients", table.shape, "of shape (L + 1, 1) (the value is its shape)")
-    top = _check.one("high", _check.positive("high", high, infinite=True))
+        raise arguments.refuse("coefficients", table.shape, "of shape (L + 1, 1) (the value is its shape)")
+    top = arguments.one("high", arguments.positive("high", high, infinite=True))
     shifted = table[:, 0].copy()
     shifted[0] -= _slope(data)
     roots = np.roots(shifted[::-1])
@@ -174,9 +174,9 @@ def limit_spread(X: ArrayLike, y: ArrayLike, hidden_layers: int) -> float:
     Source: derived here; the paper gives only the order n^(-1/2). ValueError when d > 1 or K y = 0.
     """
     data = regression(X, y)
-    layers = _check.count("hidden_layers", hidden_layers, minimum=1)
+    layers = arguments.count("hidden_layers", hidden_layers, minimum=1)
     if data.d != 1:
-        raise _check.refuse("X", data.X.shape, "of shape (m, 1) (the value is its shape)")
+        raise arguments.refuse("X", data.X.shape, "of shape (m, 1) (the value is its shape)")
     norms = 4 * (1 + (layers - 1) * (2 * layers - 1) / (6 * layers))
     passed = sum(j**2 * (layers - i) ** 2 for i in range(2, layers) for j in range(1, i))
     second = (_slope(data) / layers**2) ** 2 * (math.comb(layers + 1, 3) ** 2 + passed)
@@ -194,8 +194,8 @@ def sweep_error(optima: ArrayLike, target: float, statistic: str = "rms") -> Arr
 
     Source: the statistics that Fig. 2 of Hayou (2025) may show; it does not say which.
     """
-    _check.choice("statistic", statistic, STATISTICS)
-    off = _check.finite("optima", optima) - float(_check.finite("target", target))
+    arguments.choice("statistic", statistic, STATISTICS)
+    off = arguments.finite("optima", optima) - float(arguments.finite("target", target))
     if statistic == "abs_mean":
         return np.abs(off.mean(axis=-1))
     return np.abs(off).mean(axis=-1) if statistic == "mean_abs" else np.sqrt((off**2).mean(axis=-1))
@@ -210,11 +210,11 @@ def break_slopes(widths: ArrayLike, errors: ArrayLike, at: float = 1024) -> tupl
 
     Source: the break at n = 1024 that Hayou (2025) reports in Fig. 2.
     """
-    sizes, values = _check.positive("widths", widths), _check.finite("errors", errors, minimum=0.0)
+    sizes, values = arguments.positive("widths", widths), arguments.finite("errors", errors, minimum=0.0)
     if sizes.ndim != 1 or values.shape[:1] != sizes.shape:
-        raise _check.refuse("errors", values.shape, f"of shape ({sizes.size}, ...) (the value is its shape)")
+        raise arguments.refuse("errors", values.shape, f"of shape ({sizes.size}, ...) (the value is its shape)")
     if min(np.unique(sizes[sizes <= at]).size, np.unique(sizes[sizes >= at]).size) < 2:
-        raise _check.refuse("at", at, "a width with two or more widths on either side, itself included")
+        raise arguments.refuse("at", at, "a width with two or more widths on either side, itself included")
     slopes = []
     for part in (sizes <= at, sizes >= at):
         e = values[part]
@@ -233,7 +233,7 @@ def shows_break(early: ArrayLike, late: ArrayLike) -> NDArray[np.bool_]:
 
     Source: the break at n = 1024 that Hayou (2025) reports in Fig. 2; the bounds are this book's.
     """
-    return (np.abs(_check.number("early", early) + 0.5) < 0.2) & (_check.number("late", late) < -0.8)
+    return (np.abs(arguments.number("early", early) + 0.5) < 0.2) & (arguments.number("late", late) < -0.8)
 
 
 def break_probability(
@@ -256,10 +256,10 @@ def break_probability(
 
     Source: this book, on Fig. 2 of Hayou (2025).
     """
-    pool = _check.finite("optima", optima)
-    few, many = _check.count("seeds", seeds, minimum=1), _check.count("replicas", replicas, minimum=1)
+    pool = arguments.finite("optima", optima)
+    few, many = arguments.count("seeds", seeds, minimum=1), arguments.count("replicas", replicas, minimum=1)
     if pool.ndim != 2 or pool.shape[1] == 0:
-        raise _check.refuse("optima", pool.shape, "of shape (widths, draws) (the value is its shape)")
+        raise arguments.refuse("optima", pool.shape, "of shape (widths, draws) (the value is its shape)")
     picks = np.random.default_rng(seed).integers(0, pool.shape[1], size=(len(pool), many, few))
     errors = sweep_error(np.take_along_axis(pool[:, None, :], picks, axis=2), target, statistic)
     early, late = break_slopes(widths, errors, at)
@@ -273,7 +273,7 @@ def _slope(data: Regression) -> float:
 
 def _table(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike) -> tuple[Array, Regression]:
     data = regression(X, y)
-    table = _check.finite("coefficients", coefficients)
+    table = arguments.finite("coefficients", coefficients)
     if table.ndim < 2 or table.shape[-1] != data.d or table.shape[-2] < 2:
-        raise _check.refuse("coefficients", table.shape, f"of shape (..., L + 1, {data.d}) (the value is its shape)")
+        raise arguments.refuse("coefficients", table.shape, f"of shape (..., L + 1, {data.d}) (the value is its shape)")
     return table, data

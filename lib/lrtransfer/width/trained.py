@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lrtransfer import _check
+from lrtransfer.numerics import arguments
 from lrtransfer.width.data import regression, width_of
 
 if TYPE_CHECKING:
@@ -79,14 +79,14 @@ def trained_losses(
     import torch
 
     data = regression(X, y)
-    rates = _check.positive("lrs", lrs)
+    rates = arguments.positive("lrs", lrs)
     if rates.ndim != 1 or rates.size == 0:
-        raise _check.refuse("lrs", rates.shape, "a list of rates (the value is its shape)")
+        raise arguments.refuse("lrs", rates.shape, "a list of rates (the value is its shape)")
     n = int(width_of(width, infinite=False))
-    layers, count = _check.count("hidden_layers", hidden_layers, minimum=1), _check.count("steps", steps)
-    _check.choice("activation", activation, ACTIVATIONS)
-    _check.choice("optimiser", optimiser, OPTIMISERS)
-    _check.choice("parametrisation", parametrisation, ("mup", "sp"))
+    layers, count = arguments.count("hidden_layers", hidden_layers, minimum=1), arguments.count("steps", steps)
+    arguments.choice("activation", activation, ACTIVATIONS)
+    arguments.choice("optimiser", optimiser, OPTIMISERS)
+    arguments.choice("parametrisation", parametrisation, ("mup", "sp"))
     unit = 1 / n if (optimiser, parametrisation) == ("adam", "mup") else 1.0
     inputs = torch.tensor(data.X, dtype=torch.float32)
     targets = torch.tensor(data.y, dtype=torch.float32)
@@ -111,7 +111,7 @@ def _draw(
 ) -> tuple[torch.Tensor, list[torch.Tensor], torch.Tensor]:
     import torch
 
-    rng = np.random.default_rng([_check.count("seed", seed), n])
+    rng = np.random.default_rng([arguments.count("seed", seed), n])
     gain = 2.0 if activation == "relu" else 1.0
 
     def normal(shape: tuple[int, ...], deviation: float) -> torch.Tensor:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lrtransfer import _check
+from lrtransfer.numerics import arguments
 from lrtransfer.rates import OnEdgeWarning
 from lrtransfer.width.data import Regression, limit_lr_of, regression
 from lrtransfer.width.network import Network, Trained, draw, explore, one_step, rate_unit
@@ -86,7 +86,7 @@ def training_loss(
 
     No n x n matrix is formed: after t steps a layer is its initial matrix and t rank-one updates, and the
     initial matrix is revealed by its products, in rotated coordinates. ``width = math.inf`` is the limit by
-    the same recursion (see ``lrtransfer.width.gaussian``), under muP.
+    the same recursion (see ``lrtransfer.numerics.lazy_gaussian``), under muP.
 
     Parameters
     ----------
@@ -113,8 +113,8 @@ def training_loss(
     Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), gradient descent of the setup.
     """
     data = regression(X, y)
-    rates = _check.finite("lrs", lrs, minimum=0.0)
-    count = _check.count("steps", steps)
+    rates = arguments.finite("lrs", lrs, minimum=0.0)
+    count = arguments.count("steps", steps)
     network = draw(width, data.d, hidden_layers, parametrisation=parametrisation, seed=seed)
     explore(network, data, count)
     losses = _losses(network, data, rates.ravel() / rate_unit(width, parametrisation), count)
@@ -164,7 +164,7 @@ def optimal_lr(
     of eta_n^(t).
     """
     data = regression(X, y)
-    count = _check.count("steps", steps, minimum=1)
+    count = arguments.count("steps", steps, minimum=1)
     network = draw(width, data.d, hidden_layers, parametrisation=parametrisation, seed=seed)
     unit = rate_unit(width, parametrisation)
     ends = interval_argument(interval, 4 * limit_lr_of(data, network.layers) * unit)
@@ -238,8 +238,8 @@ def lowest_minima(
     (2025): how near the runner-up of the argmin is.
     """
     data = regression(X, y)
-    number, wanted = _check.count("steps", steps, minimum=1), _check.count("count", count, minimum=1)
-    scanned = _check.count("points", points, minimum=3)
+    number, wanted = arguments.count("steps", steps, minimum=1), arguments.count("count", count, minimum=1)
+    scanned = arguments.count("points", points, minimum=3)
     network = draw(width, data.d, hidden_layers, parametrisation=parametrisation, seed=seed)
     unit = rate_unit(width, parametrisation)
     low, high = (end / unit for end in interval_argument(interval, 4 * limit_lr_of(data, network.layers) * unit))

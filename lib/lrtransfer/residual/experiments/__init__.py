@@ -6,9 +6,8 @@ rule by which a bound holds, fails or is not resolved. ``blocks`` measures what 
 ``built`` reads Table 1 off a network, ``resume`` stops a sweep half way and goes on with it.
 """
 
-from lrtransfer.fits import power_by_seed as power
+from lrtransfer.numerics.fits import power_by_seed as power
 from lrtransfer.residual.experiments.blocks import BlockWork, InnerWork, block_work, inner_work
-from lrtransfer.residual.experiments.built import built_row, symbol_values
 from lrtransfer.residual.experiments.depth import depth_families
 from lrtransfer.residual.experiments.families import (
     Family,
@@ -18,6 +17,7 @@ from lrtransfer.residual.experiments.families import (
     train,
     train_values,
 )
+from lrtransfer.residual.experiments.interrupted import StopsAfter
 from lrtransfer.residual.experiments.measures import (
     between_depths,
     changes_of,
@@ -28,7 +28,7 @@ from lrtransfer.residual.experiments.measures import (
     widest,
 )
 from lrtransfer.residual.experiments.plans import THEMES, plan
-from lrtransfer.residual.experiments.resume import StopsAfter
+from lrtransfer.residual.experiments.table1 import built_row, symbol_values
 
 __all__ = [
     "THEMES",

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lrtransfer._check import count, finite, one, positive, refuse
-from lrtransfer.residual.data import load
-from lrtransfer.residual.settings import NetworkSettings, ResNet, check_settings
-from lrtransfer.residual.stepping import optimiser_of, root_mean_square
+from lrtransfer.images.bundled import load
+from lrtransfer.numerics.arguments import count, finite, one, positive, refuse
+from lrtransfer.residual.networks.settings import NetworkSettings, ResNet, check_settings
+from lrtransfer.residual.networks.stepping import optimiser_of, root_mean_square
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -145,7 +145,7 @@ def _runs(
 def _fresh(settings: NetworkSettings, seed: int) -> tuple[Any, Tensor, Tensor]:
     import torch
 
-    from lrtransfer.residual.modules import build, initialise
+    from lrtransfer.residual.networks.modules import build, initialise
 
     data = load(settings.data)
     network = build(settings, data.shape, data.classes)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lrtransfer._check import choice
-from lrtransfer.presets import PRESETS
+from lrtransfer.numerics.arguments import choice
+from lrtransfer.page.scale import PRESETS
 from lrtransfer.residual.experiments.families import Family
-from lrtransfer.residual.settings import ResidualMLP
+from lrtransfer.residual.networks.settings import ResidualMLP
 
 # Number of seeds; octaves between the rates; lowest and highest log2 of them, one pair for all depths or one a depth.
 Sweep = tuple[int, float, tuple[tuple[float, float], ...]]

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lrtransfer._check import choice, refuse
-from lrtransfer.fits import mean_and_error
+from lrtransfer.numerics.arguments import choice, refuse
+from lrtransfer.numerics.estimates import Estimate
+from lrtransfer.numerics.fits import mean_and_error
+from lrtransfer.page.session import runs_folder
 from lrtransfer.rates import BestLR, Drift, OnEdgeWarning, best_lr, drift
 from lrtransfer.residual.experiments.measures import gain, move
-from lrtransfer.residual.settings import NetworkSettings
-from lrtransfer.residual.training import train_sweep
-from lrtransfer.session import runs_folder
-from lrtransfer.verdicts import Estimate
+from lrtransfer.residual.networks.settings import NetworkSettings
+from lrtransfer.residual.networks.training import train_sweep
 
 if TYPE_CHECKING:
-    from lrtransfer.residual.store import Store
+    from lrtransfer.sweeps.store import Store
 
 Array = NDArray[np.float64]
 SWEPT = ("lr", "momentum", "weight_decay", "gamma0")
@@ -132,7 +132,7 @@ class FamilyResult:
 def train(family: Family) -> FamilyResult:
     """Train a family; equal families are trained once a session, so that figures share their runs.
 
-    Where ``lrtransfer.session`` keeps runs, they are taken from there and put there one group at a time.
+    Where ``lrtransfer.page.session`` keeps runs, they are taken from there and put there one group at a time.
 
     Raises ``ValueError`` where a run refuses its settings, or where at some size every value diverged.
     """
@@ -168,7 +168,7 @@ def _store(folder: Path | None) -> Store | None:
     """The open store of a session that keeps its runs."""
     if folder is None:
         return None
-    from lrtransfer.residual.store import Store
+    from lrtransfer.sweeps.store import Store
 
     return Store(folder / "runs.sqlite")
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lrtransfer._check import choice, refuse
-from lrtransfer.fits import mean_and_error
+from lrtransfer.numerics.arguments import choice, refuse
+from lrtransfer.numerics.estimates import Estimate
+from lrtransfer.numerics.fits import mean_and_error
 from lrtransfer.rates import BestLR, half_error, shift
-from lrtransfer.residual.coordinates import CoordinateCheck
-from lrtransfer.verdicts import Estimate
+from lrtransfer.residual.networks.coordinates import CoordinateCheck
 
 if TYPE_CHECKING:
     from lrtransfer.residual.experiments.families import FamilyResult

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from lrtransfer._check import choice
-from lrtransfer.presets import PRESETS
+from lrtransfer.numerics.arguments import choice
+from lrtransfer.page.scale import PRESETS
 from lrtransfer.residual.experiments.families import Family
-from lrtransfer.residual.settings import ConvNet, NetworkSettings, ResidualMLP, ResNet, VisionTransformer
+from lrtransfer.residual.networks.settings import ConvNet, NetworkSettings, ResidualMLP, ResNet, VisionTransformer
 
 Windows = tuple[tuple[float, float], ...]
 SQRT = "mup, 1/√L"

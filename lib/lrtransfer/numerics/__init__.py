@@ -1,0 +1,1 @@
+"""Numbers and their checks: arguments and refusals, estimates, fits, random draws, lazy Gaussian matrices."""

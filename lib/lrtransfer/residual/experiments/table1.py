@@ -1,0 +1,47 @@
+"""Table 1 read off a network that was built, and its printed symbols as numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrtransfer.images.bundled import load
+from lrtransfer.residual.networks.settings import ResidualMLP
+
+Array = NDArray[np.float64]
+
+
+def built_row(parametrisation: str, width: int, depth: int, gamma0: float = 1.0, seed: int = 0) -> Array:
+    """The six numbers of a row of Table 1, from a residual MLP that is built, drawn and given its optimisers.
+
+    Branch multiplier and gamma (the readout's multiplier is 1/(gamma sqrt(N)), 1/gamma in sp): the scales that the
+    layers apply. Variance: mean square of all drawn weights of the branches, so up to 1 +- sqrt(2 / (L N^2)). Rates of
+    SGD, of Adam, and of Adam by the later convention: those of the branches' parameter groups at base rate 1.
+    ``gamma0``: 1 for sp and ntp. Returns (6,). Raises ``ValueError`` as ``ResidualMLP`` does.
+    """
+    from lrtransfer.residual.networks.modules import build, initialise, parameter_groups
+
+    data, rates = load("digits"), []
+    sgd = ResidualMLP(width=width, depth=depth, parametrisation=parametrisation, gamma0=gamma0)
+    adam = replace(sgd, optimiser="adam")
+    for settings in (sgd, adam, replace(adam, adam_depth_exponent=0.5)):
+        network: Any = build(settings, data.shape, data.classes)
+        group = parameter_groups(network, settings, 1.0)[1]  # read-in, blocks, readout: one weight each
+        assert group["params"][0] is network.blocks[0].branch[1].weight
+        rates.append(group["lr"])
+    initialise(network, seed)
+    drawn = [block.branch[1].weight.detach().double().numpy() for block in network.blocks]
+    readout = network.head[1].scale.multiplier * (1.0 if parametrisation == "sp" else math.sqrt(width))
+    return np.array([network.blocks[0].branch[1].scale.multiplier, 1 / readout, np.mean(np.square(drawn)), *rates])
+
+
+def symbol_values(row: Mapping[str, str], width: int, depth: int, gamma0: float = 1.0) -> Array:
+    """The symbols of a row of ``table1()``, such as "gamma_0/sqrt(N L)", as numbers: its six entries after the name."""
+    names = {"N": width, "L": depth, "gamma_0": gamma0, "sqrt": math.sqrt, "__builtins__": {}}
+    entries = list(row.values())[1:]
+    return np.array([eval(entry.replace("^", "**").replace(" ", "*"), names) for entry in entries], dtype=float)

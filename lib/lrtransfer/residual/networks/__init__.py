@@ -1,0 +1,1 @@
+"""Residual networks that train: parametrisations, settings, modules, many runs as one program."""

@@ -1,0 +1,92 @@
+"""Checks of the functions that a reader hands to a coordinate check or a rate sweep, and of what they return."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from lrtransfer.numerics.arguments import count, function, refuse
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.optim import Optimizer
+
+BUILD = "a function that returns a freshly initialised torch.nn.Module"
+LOSS = "a function of a model and a batch that returns a scalar tensor"
+OPTIMISER = "a function of a model that returns an optimiser, such as a torch.optim.SGD"
+START = "None or a function of a model and a seed that draws the weights"
+TRAIN = "a function of a model and a rate that trains it and returns its loss"
+WATCH = "None or a function of a model that returns modules by name"
+
+
+def check_functions(**given: tuple[object, str]) -> None:
+    """Refuse what is no function, or is a model: models can be called, but are none of these functions."""
+    for name, (value, allowed) in given.items():
+        function(name, value, allowed)
+        if isinstance(value, nn.Module):
+            raise refuse(name, f"a {type(value).__name__}", allowed)
+
+
+def checked_sizes(sizes: Sequence[int]) -> list[int]:
+    """Two or more increasing whole numbers."""
+    allowed = "a list of two or more increasing whole numbers"
+    try:
+        entries = list(sizes)
+    except TypeError:
+        raise refuse("sizes", sizes, allowed) from None
+    numbers = [count("sizes", size, minimum=1) for size in entries]
+    if len(numbers) < 2 or any(b <= a for a, b in pairwise(numbers)):
+        raise refuse("sizes", entries, allowed)
+    return numbers
+
+
+def checked_model(network: object, call: str) -> nn.Module:
+    """What ``build`` returned, if it is a model; ``call`` names it in the refusal."""
+    if not isinstance(network, nn.Module):
+        raise refuse(call, network, "a torch.nn.Module")
+    return network
+
+
+def checked_optimiser(made: object) -> Optimizer:
+    """What ``optimiser`` returned, if it can step."""
+    if isinstance(made, type) or not all(callable(getattr(made, name, None)) for name in ("step", "zero_grad")):
+        raise refuse("optimiser(model)", made, "an optimiser, such as a torch.optim.SGD")
+    return made  # type: ignore[return-value]
+
+
+def checked_loss(value: object) -> Tensor:
+    """What ``loss`` returned, if it is one number that can be differentiated."""
+    if not isinstance(value, torch.Tensor):
+        raise refuse("loss(model, batch)", value, "a scalar tensor")
+    if value.numel() != 1:
+        raise refuse("loss(model, batch)", f"a tensor of shape {tuple(value.shape)}", "a scalar tensor")
+    if torch.is_grad_enabled() and not value.requires_grad:
+        raise refuse("loss(model, batch)", value.item(), "a scalar tensor with a gradient")
+    return value
+
+
+def checked_watch(watch: Callable[[nn.Module], Any], network: nn.Module) -> Mapping[str, nn.Module]:
+    """What ``watch`` returned, if it is modules by name."""
+    found = watch(network)
+    if not isinstance(found, Mapping) or not all(isinstance(module, nn.Module) for module in found.values()):
+        raise refuse("watch(model)", found, "a mapping from names to modules of the model")
+    return found
+
+
+def final_loss(value: Any) -> float:
+    """What ``train`` returned as a float, inf for NaN."""
+    allowed = "a loss, one number that is not negative (NaN or inf where the training diverged)"
+    try:
+        if isinstance(value, str | bool):
+            raise TypeError
+        number = float(value)
+    except (TypeError, ValueError, RuntimeError):  # None, a list, a tensor of several entries
+        raise refuse("train(model, lr)", value, allowed) from None
+    if number < 0:
+        raise refuse("train(model, lr)", number, allowed)
+    return number if math.isfinite(number) else math.inf

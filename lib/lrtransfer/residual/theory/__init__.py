@@ -1,0 +1,1 @@
+"""Residual networks in the limit: infinite width and depth, lazy and rich, and finite networks beside them."""

@@ -1,0 +1,1 @@
+"""Linear networks whose layers all train: courses, curvature, comparisons in pairs."""

@@ -1,0 +1,1 @@
+"""Boosting on real data with the last stage copied: ensembles and their weak learners."""

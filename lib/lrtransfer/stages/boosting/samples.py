@@ -1,0 +1,56 @@
+"""Data sets that ship with scikit-learn, and the two losses of boosting on them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrtransfer.numerics import arguments
+
+Array = NDArray[np.float64]
+DATA = {"diabetes": "squared", "breast_cancer": "logistic", "digits": "logistic"}
+SMOOTHNESS = {"squared": 1.0, "logistic": 0.25}
+"""L of each loss in function space, where every example has a value of its own: 1/L is the step of the theory."""
+
+
+class Sample(NamedTuple):
+    """A data set: ``X`` (n, features), ``y`` (n,), real for the loss "squared" and -1 or +1 for "logistic"."""
+
+    X: Array
+    y: Array
+    loss: str
+
+
+def load_sample(data: str) -> Sample:
+    """Real data that ship with scikit-learn.
+
+    "diabetes"       442 patients, 10 features, progression of the disease in deviations from its mean
+    "breast_cancer"  569 tumours, 30 features, malignant (-1) or benign (+1)
+    "digits"         1797 images of 64 pixels, odd (-1) or even (+1) digit
+
+    ValueError for other names, ImportError without scikit-learn.
+    """
+    name = arguments.choice("data", data, tuple(DATA))
+    try:
+        from sklearn import datasets
+    except ImportError as error:
+        raise ImportError("the data sets need scikit-learn, which carries them: pip install scikit-learn") from error
+    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+    if name == "diabetes":
+        y = (y - y.mean()) / y.std()
+    else:
+        y = np.where((y % 2 == 0) if name == "digits" else y == 1, 1.0, -1.0)
+    return Sample(np.asarray(X, float), np.asarray(y, float), DATA[name])
+
+
+def mean_loss(F: Array, y: Array, loss: str) -> Array:
+    """(F - y)^2 / 2 or ln(1 + e^(-y F)), averaged over the last axis."""
+    each = (F - y) ** 2 / 2 if loss == "squared" else np.logaddexp(0.0, -y * F)
+    return each.mean(axis=-1)
+
+
+def pseudo_residual(F: Array, y: Array, loss: str) -> Array:
+    """Minus the derivative of the loss in F, example by example."""
+    return y - F if loss == "squared" else y * np.exp(-np.logaddexp(0.0, y * F))

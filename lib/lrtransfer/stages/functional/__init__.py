@@ -1,0 +1,1 @@
+"""Stages in function space: zero, random, stacking and Nesterov starts, additive and residual."""

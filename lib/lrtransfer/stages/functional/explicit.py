@@ -1,0 +1,136 @@
+"""Stagewise training with the ensemble written out, as a list of functions or of layers: slow, and hard to get wrong.
+
+The engines (``functional``, ``linear``) never hold an ensemble: they carry the predictor from stage to stage by the
+recursion that the theory derives for it. Here the new function f or layer w is an object of its own, begun as a rule
+says, put on top of the others, and trained by one functional step of the whole; the predictor is put together anew at
+every stage. The chapter compares the two.
+
+Source: "Stacking as accelerated gradient descent", Sec. 2, Assumption 2.1 and Eqs. 1, 3 and 22.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lrtransfer.numerics import arguments
+from lrtransfer.stages.functional.operators import SampleLoss, predictions
+from lrtransfer.stages.linear.course import EXPLODED, Floats, SingularIterate, frobenius, spectrum, square
+
+Rule = Callable[[list[Floats]], ArrayLike]  # from the functions or layers so far, first one first, to the next one
+
+
+class ExplicitRun(NamedTuple):
+    """A network of T stages: ``layers`` w_1 .. w_T (T, d, d), ``products`` W_0 .. W_T and ``excess`` of each (T + 1,).
+
+    Infinite from where the network has grown by 1e8.
+    """
+
+    layers: Floats
+    products: Floats
+    excess: Floats
+
+
+def explicit_sum(loss: SampleLoss, start: ArrayLike, stages: int, begin: Rule, *, step: float) -> Floats:
+    """Predictors F_t = f_0 + .. + f_t of an additive ensemble on its sample, t = 0 .. stages: (stages + 1, m, d).
+
+        f0 = begin([f_0, .., f_t]),     f_{t+1} = f0 - step grad l(f_0 + .. + f_t + f0)
+
+    start  f_0 on the sample, (m, d), not trained
+    begin  the rule for a new function, for instance ``lambda functions: 0.9 * functions[-1]``
+    step   1/lambda, positive
+
+    Raises ValueError for bad arguments, a rule that returns something of another shape among them. Source: Eq. 1.
+    """
+    size = arguments.one("step", arguments.positive("step", step))
+    functions = [predictions("start", start, loss)]
+    arguments.function("begin", begin, "a function of the list of functions so far")
+    for _ in range(arguments.count("stages", stages)):
+        initial = _begun(begin(functions), functions[0].shape)
+        predictor = np.sum(functions, axis=0) + initial
+        functions.append(initial - size * loss.gradient(predictor))
+    return np.cumsum(functions, axis=0)
+
+
+def explicit_layers(teacher: ArrayLike, covariance: ArrayLike, stages: int, begin: Rule, *, step: float) -> ExplicitRun:
+    """A deep linear residual network W_t = (I + w_t) .. (I + w_1), multiplied out from its layers at every stage.
+
+        w0 = begin([w_1, .., w_t]),   V = (I + w0) W_t,   w_{t+1} solves (I + w_{t+1}) W_t = V - step (V - W*) Sigma
+
+    teacher, covariance  W* and Sigma, (d, d)
+    begin                the rule for a new layer, for instance ``lambda layers: 0.9 * layers[-1] if layers else 0.0``
+    step                 1/lambda, positive; not in units of 1/L
+
+    Raises ValueError for bad arguments, ``SingularIterate`` where a network that has not exploded has no inverse.
+    Source: Eqs. 3 and 22.
+    """
+    goal, sigma = square("teacher", teacher), square("covariance", covariance)
+    if goal.ndim != 2 or goal.shape != sigma.shape:
+        raise ValueError(f"teacher of shape {goal.shape} and covariance of shape {sigma.shape} must be equal, (d, d).")
+    spectrum(sigma)  # refuses what is no covariance
+    size, total = arguments.one("step", arguments.positive("step", step)), arguments.count("stages", stages)
+    arguments.function("begin", begin, "a function of the list of layers so far")
+    eye = np.eye(len(goal))
+    far = EXPLODED * max(float(frobenius(goal)), float(frobenius(eye)))
+    products, layers = np.full((total + 1, *goal.shape), np.inf), np.full((total, *goal.shape), np.inf)
+    products[0] = eye
+    grown: list[Floats] = []
+    for t in range(total):
+        below = eye
+        for w in grown:
+            below = (eye + w) @ below
+        predictor = (eye + _begun(begin(grown), goal.shape)) @ below
+        trained = predictor - size * (predictor - goal) @ sigma
+        if frobenius(trained) > far:
+            break
+        try:
+            grown.append(np.asarray(np.linalg.solve(below.T, (trained - below).T).T, np.float64))
+        except np.linalg.LinAlgError:
+            raise SingularIterate(f"The network W_{t} is singular: no layer w_{t + 1} leads on from it.") from None
+        layers[t], products[t + 1] = grown[-1], (eye + grown[-1]) @ below
+    kept = np.asarray(np.isfinite(products).all(axis=(1, 2)))
+    error = np.where(kept[:, None, None], products, goal) - goal
+    loss = 0.5 * np.einsum("tij,jk,tik->t", error, sigma, error)
+    return ExplicitRun(layers, products, np.where(kept, loss, np.inf))
+
+
+def last_layer_descent(
+    teacher: ArrayLike, covariance: ArrayLike, stages: int, *, step: float, start: ArrayLike
+) -> Floats:
+    """Stages whose step is taken on the last layer's weights, not on the function: |W_t - W*|, (stages + 1,).
+
+        W_{t+1} = W_t - step (W_t - W*) Sigma W_t' W_t,     new layers at zero; inf from where the run has diverged
+
+    teacher, covariance, start  W*, Sigma and W_0, (d, d); step  positive, not in units of 1/L
+
+    Near the teacher it converges for step < 2 / (largest eigenvalue of Sigma W*'W*). Raises ValueError for bad
+    arguments. Source: the chain rule on Eq. 22; the method is this book's, to set against the functional step.
+    """
+    goal, sigma, W = (square(n, v) for n, v in (("teacher", teacher), ("covariance", covariance), ("start", start)))
+    if goal.ndim != 2 or not goal.shape == sigma.shape == W.shape:
+        shapes = f"teacher of shape {goal.shape}, covariance of shape {sigma.shape} and start of shape {W.shape}"
+        raise ValueError(f"{shapes} must be equal, (d, d).")
+    spectrum(sigma)  # refuses what is no covariance
+    size, total = arguments.one("step", arguments.positive("step", step)), arguments.count("stages", stages)
+    far = EXPLODED * max(float(frobenius(goal)), float(frobenius(W)))
+    distances = np.full(total + 1, np.inf)
+    for t in range(total + 1):
+        distances[t] = np.linalg.norm(W - goal)
+        if distances[t] > far:
+            distances[t] = np.inf
+            break
+        W = W - size * (W - goal) @ sigma @ W.T @ W
+    return distances
+
+
+def _begun(made: object, shape: tuple[int, ...]) -> Floats:
+    """What a rule made: a function or layer of the shape of the others, or the number 0 for one that is zero."""
+    initial = arguments.number("begin", made)  # type: ignore[arg-type]
+    if initial.shape != shape and not (initial.ndim == 0 and initial == 0):
+        raise ValueError(
+            f"begin returned the shape {initial.shape}, which is not allowed: begin must return {shape} or 0."
+        )
+    return initial

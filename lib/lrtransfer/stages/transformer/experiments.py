@@ -1,0 +1,289 @@
+"""The transformer experiments of the chapter: what each preset trains, how rates are chosen, what is recorded.
+
+Rates are chosen on one seed and reported on others, so that no method is judged on the draw that chose its rate.
+``python -m lrtransfer.stages.transformer.experiments [FOLDER [STORE [NAME]]]`` repeats the recorded experiment NAME of
+``RECORDS`` and writes FOLDER/NAME/record.json; with a STORE folder a run that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrtransfer.numerics.arguments import choice, refuse
+from lrtransfer.numerics.fits import mean_and_error
+from lrtransfer.stages.transformer.runs import Run, run_key, train_or_read
+from lrtransfer.stages.transformer.settings import METHODS, StageCurves, StagedTransformer
+from lrtransfer.stages.transformer.text import topics
+from lrtransfer.sweeps import records
+
+Array = NDArray[np.float64]
+TUNED = tuple(name for name, growth in METHODS.items() if growth.beta is None)  # each with a rate of its own
+RECORD, SHORT = "stages-transformer", "stages-transformer-short"
+RECORDS = {RECORD: "full", SHORT: "short"}
+"""The recorded experiments, and the preset of each."""
+
+
+@dataclass(frozen=True)
+class StagesPreset:
+    """One row of ``STAGES_PRESETS``: the network, the rates tried on ``selection_seed``, the ``seeds`` reported.
+
+    ``swept``: those of ``lrs`` at which the reported seeds are trained with every tuned method, chosen or not.
+    """
+
+    transformer: StagedTransformer
+    lrs: tuple[float, ...]
+    seeds: tuple[int, ...]
+    swept: tuple[float, ...] = ()
+    selection_seed: int = 0
+
+
+# On one thread: smoke under a second, book two minutes, full about an hour and a half of processor time. Full reports
+# eight seeds: at the rates chosen three leave a standard error of half the difference. In book and full the rates
+# tried bracket the best one of every method on the selection seed. Short is a network like book's in many stages, each
+# too short for a copy to earn back what it costs: about ten minutes.
+STAGES_PRESETS = {
+    "smoke": StagesPreset(
+        StagedTransformer(
+            width=8, heads=2, stages=3, steps=6, batch=4, length=16, warmup=2, eval_every=3, eval_windows=16
+        ),
+        lrs=(2e-3, 8e-3),
+        seeds=(1, 2),
+    ),
+    "book": StagesPreset(
+        StagedTransformer(
+            width=32, heads=2, stages=3, steps=700, warmup=20, eval_every=50, eval_windows=256, final_share=0.3
+        ),
+        lrs=(1e-3, 4e-3, 1.6e-2),
+        seeds=(1, 2, 3),
+        swept=(1e-3, 4e-3),
+    ),
+    "full": StagesPreset(
+        StagedTransformer(batch=32, length=32, eval_windows=256),
+        lrs=(5e-4, 2e-3, 8e-3),
+        seeds=tuple(range(1, 9)),
+        swept=(5e-4, 2e-3),
+    ),
+    "short": StagesPreset(
+        StagedTransformer(
+            width=32, heads=2, stages=8, steps=50, warmup=20, eval_every=25, eval_windows=256, final_share=0.3
+        ),
+        lrs=(1e-3, 4e-3, 1.6e-2),
+        seeds=tuple(range(1, 33)),
+        swept=(1e-3, 4e-3),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class StageComparison:
+    """Methods compared: M methods, S reported seeds, R rates, E evaluations, K methods that have a rate of their own.
+
+    ``settings`` of the network; ``lrs`` (R,); ``tuned`` the K names and ``selection`` (R, K) their final losses on
+    ``selection_seed``; ``methods`` the M names and ``chosen`` (M,) the rate of each: its best of ``selection``, and
+    stacking's for stacking with a scalar, which is an addition to it and not a method to be tuned. ``seeds`` (S,);
+    ``steps``, ``stage`` (E,) as in ``StageCurves``; ``curves`` (E, M, S) at the chosen rates, and ``final`` (M, S) and
+    ``betas`` (stages, M, S) at their end; ``swept`` (Q,) the rates at which all tuned methods are reported, and
+    ``sweep`` (Q, K, S) their final losses there.
+    Losses are held-out cross-entropies in nats a hidden character, inf where diverged; final ones on the whole held-out
+    text or a share of it, those of ``curves`` on some windows of it.
+    """
+
+    preset: str
+    settings: StagedTransformer
+    lrs: Array
+    tuned: tuple[str, ...]
+    selection_seed: int
+    selection: Array
+    methods: tuple[str, ...]
+    chosen: Array
+    seeds: tuple[int, ...]
+    steps: NDArray[np.int64]
+    stage: NDArray[np.int64]
+    curves: Array
+    final: Array
+    betas: Array
+    swept: Array
+    sweep: Array
+
+    def course(self, method: str, other: str) -> tuple[NDArray[np.int64], Array, Array]:
+        """Loss of ``method`` less that of ``other`` from the second stage on, each at its chosen rate, paired by seed.
+
+        Returns the steps (e,), the means and their standard errors (e,), in nats, as ``difference`` has them;
+        before that the runs are the same.
+        """
+        a, b = (
+            self.methods.index(choice(word, name, self.methods))
+            for word, name in (("method", method), ("other", other))
+        )
+        late = self.stage >= 2
+        pairs = [paired(*losses) for losses in zip(self.curves[late, a], self.curves[late, b], strict=True)]
+        mean, error = np.array(pairs).T
+        return self.steps[late], mean, error
+
+    def difference(self, method: str, other: str, lr: float | None = None) -> tuple[float, float]:
+        """Final loss of ``method`` less that of ``other``, paired by seed: mean and standard error, in nats.
+
+        Negative where ``method`` is the better. ``lr``: None for each at its chosen rate, or a rate of ``swept`` for
+        both at that rate (tuned methods only). A single seed has the standard error inf; so has a diverged run,
+        and then the mean is inf with the sign of the loser, or inf where both diverged.
+        """
+        names = self.methods if lr is None else self.tuned
+        a, b = (names.index(choice(key, name, names)) for key, name in (("method", method), ("other", other)))
+        if lr is None:
+            table = self.final
+        elif lr not in self.swept:
+            raise refuse("lr", lr, "None" + "".join(f" or {rate:g}" for rate in self.swept))
+        else:
+            table = self.sweep[self.swept.tolist().index(lr)]
+        return paired(table[a], table[b])
+
+
+def paired(first: Array, second: Array) -> tuple[float, float]:
+    """Mean and standard error (n - 1) of ``first - second``, (S,); conventions for inf as in ``difference``."""
+    lost, won = bool(np.isinf(first).any()), bool(np.isinf(second).any())
+    if lost or won:
+        return (-np.inf if won and not lost else np.inf), np.inf
+    mean, error = mean_and_error(first - second)
+    return float(mean), float(error)
+
+
+def compare_starts(
+    preset: str | StagesPreset = "book",
+    *,
+    device: str = "auto",
+    store: str | Path | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> StageComparison:
+    """Train the staged transformer with every method: choose rates on one seed, report on the others.
+
+    ``preset``: a name of ``STAGES_PRESETS``, or a row of your own. ``device``: as in ``train_stages``. ``store``: a
+    folder for finished runs; with it a second call takes them from there. ``progress(share)`` is told
+    the share done, at every evaluation.
+
+    1. Every tuned method is trained on ``selection_seed`` at every rate; its rate is the one with the lowest final
+       loss. 2. Every method is trained on the reported seeds at its rate, the tuned ones at the swept rates as well.
+       Runs of one rate and seed share weights, windows, masks and the first stage.
+
+    Returns ``StageComparison``. Raises ``ValueError`` for an unknown preset, or a row that reports its selection
+    seed or sweeps a rate it does not try. Source: Figs. 2 and 7 of the paper, in small.
+    """
+    name = "own" if isinstance(preset, StagesPreset) else choice("preset", preset, tuple(STAGES_PRESETS))
+    row = preset if isinstance(preset, StagesPreset) else STAGES_PRESETS[name]
+    if row.selection_seed in row.seeds:
+        raise refuse("seeds", row.seeds, f"without the seed that chooses the rates, {row.selection_seed}")
+    if not row.seeds or not row.lrs:
+        raise refuse("seeds and lrs", (row.seeds, row.lrs), "at least one of each")
+    if not set(row.swept) <= set(row.lrs):
+        raise refuse("swept", row.swept, f"rates of lrs, {row.lrs}")
+    # How many runs are to report is not known before the rates are chosen: for the progress an estimate will do.
+    trials = len(TUNED) * len(row.lrs)
+    first = trials / (trials + len(row.seeds) * (len(METHODS) + len(TUNED) * max(0, len(row.swept) - 1)))
+
+    def trained(runs: list[Run], low: float, high: float) -> dict[Run, StageCurves]:
+        def tell(share: float) -> None:
+            if progress is not None:
+                progress(low + (high - low) * share)
+
+        return train_or_read(row.transformer, runs, device=device, store=store, progress=tell)
+
+    tried = trained([(lr, row.selection_seed, method) for lr in row.lrs for method in TUNED], 0.0, first)
+    selection = np.array([[tried[lr, row.selection_seed, m].final[0] for m in TUNED] for lr in row.lrs])  # (R, K)
+    best = dict(zip(TUNED, np.array(row.lrs)[selection.argmin(axis=0)].tolist(), strict=True))
+    chosen = {method: best[method if method in best else "stacking"] for method in METHODS}
+    reported = [
+        (lr, seed, method)
+        for seed in row.seeds
+        for lr in row.lrs
+        for method in METHODS
+        if chosen[method] == lr or (lr in row.swept and method in TUNED)
+    ]
+    curves = trained(reported, first, 1.0)
+    picked = [[curves[chosen[method], seed, method] for seed in row.seeds] for method in METHODS]  # M lists of S
+    sweep = [[[curves[lr, seed, m].final[0] for seed in row.seeds] for m in TUNED] for lr in row.swept]
+    steps = picked[0][0].steps
+    return StageComparison(
+        preset=name,
+        settings=row.transformer,
+        lrs=np.array(row.lrs),
+        tuned=TUNED,
+        selection_seed=row.selection_seed,
+        selection=selection,
+        methods=tuple(METHODS),
+        chosen=np.array(list(chosen.values())),
+        seeds=tuple(row.seeds),
+        steps=steps,
+        stage=picked[0][0].stage,
+        curves=np.moveaxis(np.array([[run.losses[:, 0] for run in runs] for runs in picked]), -1, 0),
+        final=np.array([[run.final[0] for run in runs] for runs in picked]),
+        betas=np.moveaxis(np.array([[run.betas[:, 0] for run in runs] for runs in picked]), -1, 0),
+        swept=np.array(row.swept, dtype=float),
+        sweep=np.array(sweep, dtype=float).reshape(len(row.swept), len(TUNED), len(row.seeds)),
+    )
+
+
+def make_record(
+    name: str = RECORD,
+    *,
+    preset: str | StagesPreset | None = None,
+    folder: str | Path | None = None,
+    store: str | Path,
+    device: str = "auto",
+    progress: Callable[[float], None] | None = None,
+) -> Path:
+    """Repeat the recorded experiment and write FOLDER/NAME/record.json; ``store`` as in ``compare_starts``.
+
+    ``preset``: its own by default. The duration is the sum over runs, also of a record made in several sittings.
+    Returns the path.
+    """
+    choice("name", name, tuple(RECORDS))
+    preset = RECORDS[name] if preset is None else preset
+    result = compare_starts(preset, device=device, store=store, progress=progress)
+    row = preset if isinstance(preset, StagesPreset) else STAGES_PRESETS[preset]
+    runs = [(lr, seed, m) for lr in row.lrs for seed in (row.selection_seed, *row.seeds) for m in METHODS]
+    files = [Path(store) / f"{run_key(row.transformer, *run)}.json" for run in runs]
+    spent = [kept for file in files if (kept := records.load(file, ("seconds", "cpu_seconds")))]
+    numbers = {key: value for key, value in asdict(result).items() if key not in ("settings", "preset")}
+    text = topics()
+    numbers["text"] = {"train": len(text.train), "held_out": len(text.held_out), "symbols": text.vocabulary}
+    numbers["cpu_seconds"] = round(sum(run["cpu_seconds"] for run in spent), 1)
+    return records.write(
+        name,
+        {"preset": result.preset, **asdict(row)},
+        numbers,
+        seconds=sum(run["seconds"] for run in spent),
+        folder=folder,
+        made_by=f"python -m lrtransfer.stages.transformer.experiments results runs/{name} {name}",
+        packages=("numpy", "torch"),
+    )
+
+
+def read_record(name: str = RECORD, *, folder: str | Path | None = None) -> StageComparison | None:
+    """The recorded comparison as ``compare_starts`` returned it; None where only the package is installed.
+
+    Raises ``DamagedRecord``, a ``ValueError``, for a record that is not whole.
+    """
+    record = records.read(choice("name", name, tuple(RECORDS)), folder=folder)
+    if record is None:
+        return None
+    numbers: dict[str, Any] = {key: record["numbers"].get(key) for key in StageComparison.__dataclass_fields__}
+    for key in ("lrs", "selection", "chosen", "steps", "stage", "curves", "final", "betas", "swept", "sweep"):
+        numbers[key] = np.array(numbers[key])
+    for key in ("tuned", "methods", "seeds"):
+        numbers[key] = tuple(numbers[key])
+    settings = StagedTransformer(**record["settings"]["transformer"])
+    return StageComparison(**numbers | {"preset": record["settings"]["preset"], "settings": settings})
+
+
+if __name__ == "__main__":
+    arguments = sys.argv[1:]
+    where = Path(arguments[0]) if arguments else Path("results")
+    called = arguments[2] if len(arguments) > 2 else RECORD
+    kept = Path(arguments[1]) if len(arguments) > 1 else Path("runs") / called
+    print(make_record(called, folder=where, store=kept, progress=lambda share: print(f"{share:.1%}", flush=True)))

@@ -1,0 +1,130 @@
+"""What identifies a run: a hash of its settings, rate and seed that is the same everywhere and stays the same.
+
+The hash is taken over canonical JSON: sorted names, plain values, fields at their default left out. So it does
+not depend on the process, the order of the fields or the version of Python, and a field added later with a
+default leaves the runs of before where they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from lrtransfer.numerics.arguments import choice, count, one, positive, refuse
+from lrtransfer.sweeps.devices import PRECISIONS
+
+# Says how often a run is saved, not what comes out of it.
+NO_PART_OF_THE_RESULT = ("checkpoint_every",)
+
+
+def kind_of(settings: object) -> str:
+    """The word for the class of a settings object in files and hashes, such as "mlp".
+
+    It is the class attribute ``kind``; a class without one is called by its name. Raises ``ValueError`` for
+    anything but an instance of a dataclass.
+    """
+    if not is_dataclass(settings) or isinstance(settings, type):
+        raise refuse("settings", settings, "a settings object, an instance of a frozen dataclass")
+    return str(getattr(settings, "kind", type(settings).__name__))
+
+
+def _plain(name: str, value: object) -> Any:
+    """The value in the types of JSON; nested settings without their defaults."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise refuse(name, value, "finite: a hash needs one spelling for every number")
+        return value
+    if isinstance(value, (tuple, list)):
+        return [_plain(name, entry) for entry in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(name, entry) for key, entry in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {"kind": kind_of(value), **_fields_of(value, defaults=False)}
+    raise refuse(name, value, "a number, a word, a bool, None, or a tuple, dict or settings object of these")
+
+
+def _default(field: Field[Any]) -> Any:
+    return field.default_factory() if field.default_factory is not MISSING else field.default
+
+
+def _fields_of(settings: Any, *, defaults: bool) -> dict[str, Any]:
+    """Fields that decide the result, as plain values; with or without those at their default."""
+    plain = {}
+    for field in fields(settings):
+        if not field.compare or field.name in NO_PART_OF_THE_RESULT:
+            continue
+        value, default = getattr(settings, field.name), _default(field)
+        if defaults or default is MISSING or value != default:
+            plain[field.name] = _plain(field.name, value)
+    return plain
+
+
+def _dumps(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+# A curve of many rates and seeds asks for the same settings again and again. Their repr is part of the cache's
+# key because 1, 1.0 and True are equal, and a hash must not depend on which of them was asked for first.
+@lru_cache(maxsize=256)
+def _canonical(settings: Any, _: str) -> tuple[str, str]:
+    described = {"kind": kind_of(settings)}
+    return _dumps(described | _fields_of(settings, defaults=False)), _dumps(_fields_of(settings, defaults=True))
+
+
+def canonical_settings(settings: object) -> str:
+    """The settings as canonical JSON: the kind and every field that decides the result and is not at its default."""
+    kind_of(settings)
+    return _canonical(settings, repr(settings))[0]
+
+
+def full_settings(settings: object) -> str:
+    """The settings as JSON for people: every field that decides the result, defaults included, by name."""
+    kind_of(settings)
+    return _canonical(settings, repr(settings))[1]
+
+
+def checked_rate(lr: object) -> float:
+    """A positive, finite rate; ``ValueError`` naming it otherwise."""
+    if type(lr) is float and 0 < lr < math.inf:  # a sweep asks thousands of times, and arrays cost 20 times as much
+        return lr
+    return one("lr", positive("lr", lr))  # type: ignore[arg-type]
+
+
+def checked_seed(seed: object) -> int:
+    """A whole number from 0; ``ValueError`` naming it otherwise."""
+    return seed if type(seed) is int and seed >= 0 else count("seed", seed)
+
+
+def run_key(settings: object, lr: float, seed: int, *, precision: str = "float32") -> str:
+    """The name of a run in a store: SHA-256, in hexadecimal, of its canonical JSON.
+
+    ``settings``: a settings object, such as ``ResidualMLP(...)``. ``lr``: the base rate, positive. ``seed``: a
+    whole number from 0. ``precision``: "float32" (left out of the hash) or "bf16".
+
+    Fields declared with ``dataclasses.field(compare=False)``, and ``checkpoint_every``, change no result and do
+    not enter. Changing the default of a field would give old hashes a new meaning: the store keeps the full
+    settings beside the hash and refuses to hand out a run whose settings differ.
+
+    Raises ``ValueError`` naming the argument.
+    """
+    described: dict[str, Any] = {"lr": checked_rate(lr), "seed": checked_seed(seed)}
+    if choice("precision", precision, PRECISIONS) != "float32":
+        described["precision"] = precision
+    text = f'{{"run":{_dumps(described)},"settings":{canonical_settings(settings)}}}'
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def group_name(keys: Sequence[str], device: str) -> str:
+    """A short name for runs that train together on a device: their checkpoint's file name."""
+    return hashlib.sha256("\n".join([device, *sorted(keys)]).encode()).hexdigest()[:32]

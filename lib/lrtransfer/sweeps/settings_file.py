@@ -1,0 +1,190 @@
+"""Sweeps as TOML files: one for every figure of the paper at its own scale is in the package.
+
+A file, in full::
+
+    title = "Residual MLP on digits, over depth"
+    seeds = 3                                   # 0, 1, 2; or a list
+    precision = "float32"                       # or "bf16", on cuda only
+    compile = false                             # or true: torch.compile, on cuda only
+    lrs = { log2_from = -6, log2_to = 4, octaves = 0.5 }   # or a list of rates
+
+    [network]                                   # fields of the settings, shared by all curves
+    kind = "mlp"
+    data = "digits"
+    steps = 40                                  # or epochs = 4
+
+    [[curves]]                                  # fields of some curves; a list means one curve for each value,
+    parametrisation = ["sp", "mup"]             # several lists mean one for each combination
+    depth = [3, 6, 12]
+
+    [[curves]]
+    parametrisation = "mup_sqrt_depth"
+    depth = [3, 6, 12]
+    lrs = [0.5, 1.0, 2.0, 4.0]                  # these curves' own rates
+
+A grid of rates is 2^(log2_from + i octaves), i = 0, 1, ..., up to log2_to; exponents are rounded to 12 digits, so that
+a coarser grid is part of a finer one and all machines train the same rates.
+
+``epochs`` stands for ``steps`` = epochs * images / batch and, unless given, ``eval_every`` and
+``checkpoint_every`` of one epoch; ``warmup_epochs`` for ``warmup_steps``. ``branch`` and ``norm`` write None as
+"none", for TOML has no word for it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from lrtransfer.images.bundled import KNOWN
+from lrtransfer.numerics.arguments import choice, finite, one, positive, refuse
+from lrtransfer.sweeps.rows import named_file
+from lrtransfer.sweeps.sweep import Curve, Sweep
+
+FOLDER = Path(__file__).resolve().parent.parent / "residual" / "configs"
+IMAGENET = 1_281_167  # images to train on in the whole of it; a folder may hold fewer
+_TOP = ("title", "seeds", "precision", "compile", "lrs", "network", "curves")
+_MOST = 10_000  # rates, or seeds: more of them is a slip of the pen
+_LOG2 = (-122, 126)  # the powers of two within ``sweep.LOWEST`` and ``sweep.HIGHEST``
+_GRID = ("log2_from", "log2_to", "octaves")
+
+
+def shipped() -> dict[str, str]:
+    """The files in the package: name, such as "fig1", and title."""
+    return {path.stem: str(_load(path).get("title", "")) for path in sorted(FOLDER.glob("*.toml"))}
+
+
+def read_sweep(file: str | os.PathLike[str]) -> Sweep:
+    """The sweep in a TOML file; the module's docstring has the format.
+
+    ``file``: a path, or the name of one of ``shipped()``, with or without ".toml". Raises ``FileNotFoundError``
+    where there is neither, and ``ValueError``, naming file and entry, for what the file may not say.
+    """
+    if not isinstance(file, (str, os.PathLike)) or isinstance(os.fspath(file), bytes):
+        raise refuse("file", file, "a file's name")
+    path = Path(file)
+    if path.is_dir():
+        raise IsADirectoryError(f"'{path}' is a folder; the sweep must be a file")
+    if not path.exists():
+        inside = FOLDER / f"{os.fspath(file).removesuffix('.toml')}.toml"
+        if path.name != os.fspath(file) or not inside.is_file():
+            names = ", ".join(shipped())
+            raise FileNotFoundError(f"there is no file '{path}'; files that come with lrtransfer: {names}")
+        path = inside
+    content = _load(path)
+    try:
+        return sweep_from(content)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def sweep_from(content: Mapping[str, Any]) -> Sweep:
+    """The sweep that the content of a TOML file describes; ``ValueError`` naming the entry."""
+    from lrtransfer.residual.networks.settings import from_dict
+
+    for name in content:
+        if name not in _TOP:
+            raise ValueError(f"{name} is no entry of a sweep; its entries are {', '.join(_TOP)}.")
+    network, blocks = content.get("network"), content.get("curves", [{}])
+    if not isinstance(network, Mapping):
+        raise refuse("network", network, "a table with the fields of the settings, kind among them")
+    if not isinstance(blocks, list) or not blocks or not all(isinstance(block, Mapping) for block in blocks):
+        raise refuse("curves", blocks, "one or more tables, each headed [[curves]]")
+    curves = []
+    for block in blocks:
+        own = dict(block)
+        rates = _rates(own.pop("lrs", content.get("lrs")))
+        axes = [[(name, v) for v in _values(name, value)] for name, value in own.items()]
+        for chosen in itertools.product(*axes):
+            curves.append(Curve(from_dict(in_steps({**network, **dict(chosen)})), rates))
+    seeds = content.get("seeds", 1)
+    # bool is an int to Python, but "seeds = true" is a mistake
+    numbers = range(seeds) if isinstance(seeds, int) and not isinstance(seeds, bool) else seeds
+    if not isinstance(numbers, (range, list)) or not 1 <= len(numbers) <= _MOST:
+        raise refuse(
+            "seeds", seeds, f"a number of seeds from 1 to {_MOST}, or a list of different whole numbers from 0"
+        )
+    rest = {name: content[name] for name in ("precision", "title", "compile") if name in content}
+    return Sweep(tuple(curves), tuple(numbers), **rest)
+
+
+def in_steps(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of the settings with ``epochs`` and ``warmup_epochs`` as steps.
+
+    steps = epochs * images / batch, rounded; one epoch between evaluations and between checkpoints unless
+    ``eval_every`` or ``checkpoint_every`` say otherwise. Raises ``ValueError`` naming the field.
+    """
+    out = dict(fields)
+    epochs, warmup = out.pop("epochs", None), out.pop("warmup_epochs", None)
+    if epochs is None and warmup is None:
+        return out
+    from lrtransfer.residual.networks.settings import KINDS
+
+    defaults = KINDS[choice("kind", out.get("kind"), tuple(KINDS))]
+    data, batch = (out.get(name, getattr(defaults, name)) for name in ("data", "batch"))
+    an_epoch = (KNOWN[choice("data", data, tuple(KNOWN))][1] or IMAGENET) / one("batch", positive("batch", batch))
+    if epochs is not None:
+        if "steps" in out:
+            raise refuse("steps", out["steps"], "left out where epochs are given")
+        out["steps"] = round(one("epochs", positive("epochs", epochs)) * an_epoch)
+        out.setdefault("eval_every", max(1, round(an_epoch)))
+        out.setdefault("checkpoint_every", max(1, round(an_epoch)))
+    if warmup is not None:
+        if "warmup_steps" in out:
+            raise refuse("warmup_steps", out["warmup_steps"], "left out where warmup_epochs are given")
+        out["warmup_steps"] = round(one("warmup_epochs", finite("warmup_epochs", warmup, minimum=0)) * an_epoch)
+    return out
+
+
+def _values(name: str, value: object) -> list[Any]:
+    """What a field of a block takes in turn."""
+    if not isinstance(value, list):
+        return [value]
+    if not value or any(v in value[:i] for i, v in enumerate(value)):
+        raise refuse(name, value, "a value, or a list of one or more different values")
+    return value
+
+
+def _rates(given: object) -> tuple[float, ...]:
+    if isinstance(given, Mapping):
+        if set(given) != set(_GRID):
+            raise refuse("lrs", dict(given), f"a list of rates, or a table of {', '.join(_GRID)}")
+        low, high = (one(name, finite(name, given[name])) for name in _GRID[:2])
+        step = one("octaves", positive("octaves", given["octaves"]))
+        for name, value in zip(_GRID, (low, high), strict=False):
+            if not _LOG2[0] <= value <= _LOG2[1]:
+                raise refuse(name, given[name], f"between {_LOG2[0]} and {_LOG2[1]}: training is in float32")
+        if high < low:
+            raise refuse("log2_to", given["log2_to"], f"at least log2_from = {given['log2_from']}")
+        if (high - low) / step >= _MOST:
+            raise refuse("octaves", given["octaves"], f"so large that there are at most {_MOST} rates")
+        steps = math.floor((high - low) / step + 1e-9)  # 1e-9: a third of an octave, three times, is one
+        # Not numpy's power, whose last bit depends on the processor.
+        return tuple(math.pow(2.0, round(low + i * step, 12)) for i in range(steps + 1))
+    if not isinstance(given, list) or not given:
+        raise refuse("lrs", given, f"a list of rates, or a table of {', '.join(_GRID)}")
+    return tuple(given)
+
+
+def _load(path: Path) -> dict[str, Any]:
+    toml = _toml()
+    try:
+        with named_file(path), path.open("rb") as file:
+            return toml.load(file)
+    except (toml.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not a TOML file: {error}") from error
+
+
+def _toml() -> ModuleType:
+    try:
+        import tomllib
+    except ImportError:  # Python 3.10
+        try:
+            import tomli as tomllib  # type: ignore[no-redef]
+        except ImportError as error:
+            raise ImportError("reading a sweep's file with Python 3.10 needs tomli: pip install tomli") from error
+    return tomllib

@@ -1,0 +1,137 @@
+"""The claim record and the ledger: a verdict is what the checks say, and nothing is hidden."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lrtransfer.page import claims, ledger
+from lrtransfer.page.claims import CORRECTED, FAILED, MEDIA_TYPE, OPEN, REPRODUCED, Check, judge
+
+finite = st.floats(-1e6, 1e6)
+
+
+def page(*records: claims.Claim) -> dict:
+    outputs = [{"output_type": "display_data", "data": r._repr_mimebundle_()} for r in records]
+    return {"cells": [{"cell_type": "markdown"}, {"cell_type": "code", "outputs": outputs}]}
+
+
+@given(measured=finite, expected=finite, tolerance=st.floats(0, 1e6))
+def test_check_passes_exactly_within_its_tolerance(measured, expected, tolerance):
+    assert Check("x", measured, expected, tolerance).passed == (abs(measured - expected) <= tolerance)
+    assert Check("x", measured, expected, tolerance, "<=").passed == (measured - expected <= tolerance)
+    assert Check("x", measured, expected, tolerance, ">=").passed == (expected - measured <= tolerance)
+
+
+def test_check_of_an_array_keeps_the_worst_entry():
+    check = Check("x", [1.0, 1.3, 0.9], 1.0, 0.2)
+    assert (check.measured, check.passed) == (1.3, False)
+
+
+@pytest.mark.parametrize("relation", ["=", "<=", ">="])
+def test_nan_never_passes(relation):
+    assert not Check("x", math.nan, 1.0, 1e9, relation).passed
+
+
+def test_infinity_passes_only_where_it_is_a_bound():
+    assert Check("x", math.inf, 1e6, relation=">=").passed
+    assert not Check("x", math.inf, 1.0, 1e9).passed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (dict(tolerance=-1), "tolerance"),
+        (dict(tolerance=math.nan), "tolerance"),
+        (dict(tolerance=math.inf), "tolerance"),
+        (dict(tolerance="small"), "tolerance"),
+        (dict(relation="<"), "relation"),
+        (dict(measured=[]), "measured"),
+    ],
+)
+def test_bad_checks_name_the_argument(arguments, name):
+    with pytest.raises(ValueError, match=f"^{name} = .* is not allowed"):
+        Check(**{"what": "x", "measured": 1, "expected": 1} | arguments)
+
+
+def test_verdicts():
+    good, bad = Check("x", 1, 1), Check("y", 2, 1, 0.5)
+    assert judge("depth.model", good).verdict == REPRODUCED
+    assert judge("depth.model", good, correction="a sign").verdict == CORRECTED
+    assert judge("depth.model", good, bad, correction="a sign").verdict == FAILED
+    assert "fails:" in judge("depth.model", bad)._html()
+
+
+def test_the_scalar_fields_are_those_of_the_failing_check():
+    record = judge("depth.model", Check("a", 1, 1, 0.1), Check("b", 3, 1, 0.5), Check("c", 1.09, 1, 0.1)).as_dict()
+    assert (record["measured"], record["verdict"], len(record["checks"])) == (3.0, FAILED, 3)
+    slack = judge("depth.model", Check("bound", 0, 5, relation="<="), Check("b", 1.05, 1, 0.1)).as_dict()
+    assert slack["measured"] == 1.05
+    tight = judge("depth.model", Check("bound", 4.9, 5, relation="<="), Check("b", 1.05, 1, 0.1)).as_dict()
+    assert (tight["measured"], tight["relation"]) == (4.9, "<=")
+
+
+def test_a_record_is_json_whatever_its_numbers_are():
+    checks = (Check("a", np.float64(1.0), np.float32(1.0), np.float64(0.1)), Check("b", math.inf, 1.0, relation=">="))
+    text = json.dumps(judge("depth.model", *checks).as_dict(), allow_nan=False)
+    assert json.loads(text)["checks"][1]["measured"] == "inf"
+
+
+def test_unknown_ids_and_empty_claims_are_refused():
+    with pytest.raises(ValueError, match=r"^id = 'depth.nothing' is not allowed"):
+        judge("depth.nothing", Check("x", 1, 1))
+    with pytest.raises(ValueError, match=r"^checks = "):
+        judge("depth.model")
+
+
+def test_ledger_lists_every_statement_once_and_in_order():
+    entries = ledger.assemble({"book/depth.html": page(judge("depth.model", Check("x", 1, 1)))})
+    assert [e["id"] for e in entries] == list(claims.statements())
+    assert entries[0]["verdict"] == REPRODUCED and entries[0]["where"] == "book/depth.html#claim-depth-model"
+    assert {e["verdict"] for e in entries[1:]} == {OPEN} and entries[1]["where"] is None
+
+
+def test_ledger_prints_a_failed_claim():
+    entries = ledger.assemble({"book/depth.html": page(judge("depth.max-lr", Check("x", 2, 1)))})
+    assert {e["id"]: e["verdict"] for e in entries}["depth.max-lr"] == FAILED
+
+
+def test_ledger_refuses_a_claim_stated_twice_or_in_the_wrong_chapter():
+    record = judge("depth.model", Check("x", 1, 1))
+    with pytest.raises(ValueError, match="stated twice"):
+        ledger.assemble({"book/depth.html": page(record, record)})
+    with pytest.raises(ValueError, match="belongs to the chapter 'depth'"):
+        ledger.assemble({"book/residual.html": page(record)})
+
+
+def test_scorecard_shows_what_is_open(capsys):
+    claims._session.clear()
+    claims.claim("depth.model", Check("x", 1, 1))
+    card = claims.scorecard("depth")
+    assert dict((s.id, v) for s, v in card.rows)["depth.model"] == REPRODUCED
+    assert sum(v == OPEN for _, v in card.rows) == len(card.rows) - 1
+    assert f"1 of {len(card.rows)} claims" in card._repr_markdown_()
+    with pytest.raises(ValueError, match=r"^chapter = 'deepness'"):
+        claims.scorecard("deepness")
+
+
+def test_the_record_travels_as_json_beside_what_a_reader_sees():
+    bundle = judge("depth.model", Check("x", 1, 1))._repr_mimebundle_()
+    assert bundle[MEDIA_TYPE]["id"] == "depth.model"
+    assert 'id="claim-depth-model"' in bundle["text/html"] and "reproduced" in bundle["text/plain"]
+
+
+def test_last_build_says_how_to_make_one(tmp_path):
+    with pytest.raises(FileNotFoundError, match="make book"):
+        ledger.last_build(tmp_path)
+    target = tmp_path / "_build" / "html"
+    target.mkdir(parents=True)
+    (target / "claims.json").write_text('[{"id": "a"}]')
+    below = tmp_path / "book"
+    below.mkdir()
+    assert ledger.last_build(below) == [{"id": "a"}]

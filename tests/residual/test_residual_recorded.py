@@ -1,0 +1,73 @@
+"""Recorded sweeps: a settings file run here, written as a record, read back as curves."""
+
+import numpy as np
+import pytest
+
+from lrtransfer.residual import ResidualMLP, read_recorded, read_sweep
+from lrtransfer.residual.experiments.recorded import make, optima_by
+from lrtransfer.sweeps import records
+from lrtransfer.sweeps.sweep import CurveResult
+
+TINY = """
+title = "tiny"
+seeds = 2
+lrs = { log2_from = -12, log2_to = 0, octaves = 6 }
+[network]
+kind = "mlp"
+data = "digits"
+width = 4
+steps = 2
+batch = 8
+eval_points = 16
+eval_every = 0
+[[curves]]
+parametrisation = "mup"
+depth = [1, 2]
+"""
+
+
+def test_a_record_gives_back_what_was_trained(tmp_path, monkeypatch):
+    (tmp_path / "tiny.toml").write_text(TINY)
+    monkeypatch.setattr(
+        "lrtransfer.residual.experiments.recorded.read_sweep", lambda name: read_sweep(tmp_path / f"{name}.toml")
+    )
+    (tmp_path / "results").mkdir()
+    made = make("tiny", tmp_path / "runs.sqlite", device="cpu", folder=tmp_path / "results")
+    assert made == tmp_path / "results" / "residual-tiny" / "record.json"
+    record, curves = read_recorded("tiny", folder=tmp_path / "results")
+    assert record["seconds"] >= 0 and "torch" in record["versions"]
+    assert [c.settings.depth for c in curves] == [1, 2]
+    assert curves[0].losses.shape == (1, 3, 2)
+    again = make("tiny", tmp_path / "runs.sqlite", device="cpu", folder=tmp_path / "results")  # all from the store
+    assert np.array_equal(read_recorded("tiny", folder=again.parents[1])[1][1].losses, curves[1].losses)
+
+
+def test_no_record_is_none(tmp_path):
+    assert read_recorded("mnist", folder=tmp_path) is None
+
+
+def bowl(width, depth, centre):
+    lrs = 2.0 ** np.arange(-4.0, 5.0)
+    losses = np.exp((np.log2(lrs) - centre) ** 2)[None, :, None]
+    return CurveResult(ResidualMLP(width=width, depth=depth), lrs, np.array([0]), losses)
+
+
+def test_optima_are_taken_along_one_axis():
+    curves = [bowl(64, 3, 1.0), bowl(64, 6, 0.5), bowl(64, 12, 0.0), bowl(32, 6, -1.0), bowl(128, 6, 2.0)]
+    sizes, best = optima_by(curves, "depth")["mup_sqrt_depth"]
+    assert sizes == [3, 6, 12]
+    assert np.allclose(np.log2([b.lr for b in best]), [1.0, 0.5, 0.0])
+    sizes, best = optima_by(curves, "width")["mup_sqrt_depth"]
+    assert sizes == [32, 64, 128]
+    assert np.allclose(np.log2([b.lr for b in best]), [-1.0, 0.5, 2.0])
+    with pytest.raises(ValueError, match="vary"):
+        optima_by(curves, "height")
+
+
+@pytest.mark.parametrize("name", ["mnist", "patches"])
+def test_the_records_of_the_book_belong_to_the_settings_that_ship(name):
+    if records.results() is None or (entry := read_recorded(name)) is None:
+        pytest.fail(f"results/residual-{name} is missing: python -m lrtransfer.residual.experiments.recorded {name}")
+    sweep = read_sweep(name)
+    assert [c.settings for c in entry[1]] == [c.settings for c in sweep.curves]
+    assert [tuple(c.lrs) for c in entry[1]] == [c.lrs for c in sweep.curves]

@@ -1,0 +1,120 @@
+"""The built site as files: nothing missing, nothing dead, the ledger complete, every figure described."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import key_figures
+import pytest
+from bs4 import BeautifulSoup
+
+import execute
+from lrtransfer.page.claims import OPEN, statements
+
+ROOT = Path(__file__).resolve().parents[2]
+VERDICTS = {"reproduced", "reproduced with a correction", "not reproduced", OPEN}
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    """Every page of the book, parsed, by its path below the site."""
+    return {
+        str(path.relative_to(site)): BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+        for path in sorted(site.glob("book/*.html"))
+    }
+
+
+def test_every_page_of_the_contents_is_built(site, pages):
+    assert set(pages) == {f"{name}.html" for name, _ in execute.toc_entries()}
+    assert (site / "index.html").is_file() and (site / ".nojekyll").is_file()
+
+
+def test_claims_json_has_every_id_with_a_verdict(site):
+    ledger = json.loads((site / "claims.json").read_text(encoding="utf-8"))
+    assert [entry["id"] for entry in ledger] == list(statements())
+    keys = {"id", "chapter", "seed_label", "verdict", "measured", "expected", "tolerance", "where"}
+    assert all(keys <= set(entry) and entry["verdict"] in VERDICTS for entry in ledger)
+
+
+def test_the_depth_chapter_leaves_no_claim_open(site):
+    ledger = json.loads((site / "claims.json").read_text(encoding="utf-8"))
+    assert {e["id"] for e in ledger if e["chapter"] == "depth" and e["verdict"] == OPEN} == set()
+
+
+def test_the_ledger_page_shows_what_claims_json_says(site, pages):
+    ledger = {e["id"]: e["verdict"] for e in json.loads((site / "claims.json").read_text(encoding="utf-8"))}
+    shown = {}
+    for row in pages["book/claims.html"].select("table.lr-ledger tbody tr"):
+        cells = [cell.get_text(" ", strip=True) for cell in row.find_all("td")]
+        shown[cells[0]] = cells[-1].split(" ", 1)[1]
+    assert shown == ledger
+
+
+def test_every_link_leads_somewhere(site, pages):
+    anchors = {name: {tag["id"] for tag in page.find_all(id=True)} for name, page in pages.items()}
+    dead = []
+    for name, page in pages.items():
+        for link in page.find_all("a", href=True):
+            parts = urlsplit(link["href"])
+            if parts.scheme or parts.netloc:
+                continue
+            target = (site / name).parent / unquote(parts.path) if parts.path else site / name
+            target = target.resolve()
+            place = str(target.relative_to(site.resolve())) if target.is_relative_to(site.resolve()) else ""
+            if not target.exists() or (parts.fragment and place in anchors and parts.fragment not in anchors[place]):
+                dead.append(f"{name}: {link['href']}")
+    assert dead == []
+
+
+def test_every_image_has_alternative_text_and_every_figure_a_caption(pages):
+    bare = [
+        (name, tag.get("src"))
+        for name, page in pages.items()
+        for tag in page.select("article img")
+        if not tag.get("alt")
+    ]
+    assert bare == []
+    uncaptioned = [
+        name
+        for name, page in pages.items()
+        for figure in page.select("article figure")
+        if not figure.select("figcaption")
+    ]
+    assert uncaptioned == []
+
+
+def test_nothing_is_loaded_from_another_host(pages):
+    outside = [
+        (name, tag.get("src") or tag.get("href"))
+        for name, page in pages.items()
+        for tag in page.select("script[src], link[href], img[src], iframe[src]")
+        if urlsplit(tag.get("src") or tag.get("href")).netloc and "canonical" not in (tag.get("rel") or [])
+    ]
+    assert outside == []
+
+
+def test_no_markup_is_left_raw(pages):
+    raw = re.compile(r":::|```|\{(?:numref|eq|ref|cite|doc|prf)[:}]|\bNaN\b|\bnan\b")
+    for name, page in pages.items():
+        for code in page.select("article pre, article code, article script"):
+            code.decompose()
+        found = raw.search(page.select_one("article").get_text())
+        assert found is None, f"{name}: {found}"
+
+
+def test_folded_solutions_are_there_and_executed(pages):
+    page = pages["book/depth.html"]
+    solutions = page.select("div.solution")
+    assert len(solutions) >= 5
+    assert all(solution.select("div.cell_output") for solution in solutions)
+
+
+def test_the_readme_picture_is_the_chapter_s_figure(site):
+    """The same words in the same places of the drawing; the last digits of its curves are the processor's."""
+    words = re.compile(r"<!-- (.*?) -->")
+    svg, _ = key_figures.find_figure(execute.executed_notebook("depth"), "fig-depth-transfer-chain")
+    picture = (ROOT / "book" / "_static" / "transfer.svg").read_text(encoding="utf-8")
+    assert words.findall(picture) == words.findall(svg), "run `make picture`"
