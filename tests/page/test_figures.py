@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lrtransfer.depth.slider import TRAJECTORY
-from lrtransfer.page import pictures, plots, report, sliders
+from lrtransfer.page import pictures, plots, report, sliders, style
 from lrtransfer.page import scale as presets
 from lrtransfer.page.ticks import PlainLocator
 from lrtransfer.rates import BestLR, mean_curve
@@ -92,7 +92,7 @@ def test_bad_curves_are_refused_by_name(losses):
 
 
 def test_a_sweep_leaves_out_rates_at_which_a_seed_diverged():
-    _, ax = plots.panels(1, 1)
+    _, ax = style.panels(1, 1)
     losses = np.array([[1.0, 1.1], [0.5, 0.6], [0.7, np.inf]])
     plots.rate_sweep(ax, [0.1, 0.2, 0.4], losses, label="x", color="k", best=(0.15, 0.2, 0.25))
     curve, bar, marker = ax.lines
@@ -102,33 +102,33 @@ def test_a_sweep_leaves_out_rates_at_which_a_seed_diverged():
 
 
 def test_a_sweep_that_diverged_at_every_rate_draws_nothing():
-    _, ax = plots.panels(1, 1)
+    _, ax = style.panels(1, 1)
     plots.rate_sweep(ax, [0.1, 0.2], np.full((2, 3), np.inf), label="x", color="k", best=(0.1, 0.1, 0.1))
     assert [line.get_xdata().size for line in ax.lines] == [0] and ax.get_legend_handles_labels()[1] == ["x"]
 
 
 def test_sweeps_of_several_sizes_mark_no_minimum_that_is_only_a_bound():
-    _, ax = plots.panels(1, 1)
+    _, ax = style.panels(1, 1)
     rates, losses = np.array([0.1, 0.2, 0.4]), np.array([[1.0], [0.5], [0.7]])
     best = [BestLR(0.2, 0.15, 0.25, False), BestLR(0.4, 0.4, 0.4, True)]
     plots.rate_sweeps(ax, [rates, rates], [losses, losses], best, plots.labels("L", [3, 6]))
     assert ax.get_legend_handles_labels()[1] == ["L = 3", "L = 6"]
     assert len(ax.lines) == 4, "two curves, one marker with its bar"
-    plots.plain_ticks(ax)
+    style.plain_ticks(ax)
     ax.set_ylim(0.3, 3)
     assert {"0.5", "1", "2"} <= {label.get_text() for label in ax.get_yticklabels()}
 
 
 def test_the_same_drawing_gives_the_same_file():
-    plots.use_house_style()
+    style.use_house_style()
     first, second = (plots.save_svg(plots.draw_picture(TRAJECTORY.at_start())) for _ in range(2))
     assert first == second
 
 
 @pytest.mark.parametrize(("low", "high", "between"), [(1e-6, 1.0, False), (0.01, 1.0, True)])
 def test_powers_are_plain_text_and_minor_ticks_need_a_short_axis(low, high, between):
-    plots.use_house_style()
-    figure, ax = plots.panels(1, 1)
+    style.use_house_style()
+    figure, ax = style.panels(1, 1)
     ax.loglog([low, high], [low, high])
     figure.canvas.draw()
     texts = [label.get_text() for label in ax.get_yticklabels()]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lrtransfer.residual import best_theory_lr
+from lrtransfer.residual import best_theory_lr, linear_limit
 from lrtransfer.residual.slider import FAR, STEPS, TRANSFER, TUNED, best, transfer_picture
-from lrtransfer.residual import linear_limit
 
 
 @pytest.mark.parametrize("branch", [0.0, 0.5, 1.0])

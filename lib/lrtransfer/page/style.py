@@ -1,0 +1,166 @@
+"""The house style of figures: colours, greys, line widths, marks, sizes and legends, each by a name.
+
+Colours are those of Okabe and Ito (told apart under colour blindness); ordered families (depths, widths) use the
+cividis map, which also reads in grey print. Backgrounds are transparent and ink is dark: the site turns the ink light
+in dark mode. A page writes ``lw=style.THIN`` and not a number, so that one edit here changes every figure.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, BLACK = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#CC79A7",
+    "#56B4E9",
+    "#222222",
+)
+CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
+
+GUIDE, NOTE = "0.5", "0.35"
+"""Greys: of lines that guide the eye (4:1 on white), and of words or curves that stand back (7:1)."""
+
+HAIRLINE, THIN, LINE, BOLD = 0.7, 1.0, 1.6, 2.4
+"""Line widths in points: guides, curves of a crowded panel, the usual curve, the one to look at."""
+
+DOT, MARK, BIG = 3.0, 4.5, 7.0
+"""Sizes of marks in points: many of them, measured points, a minimum or another place to look at."""
+
+CAP = 2.0
+"""Half the width of the bar that ends an error bar, in points."""
+
+BAND, SHADE = 0.25, 0.12
+"""Opacity of a seed band, and of a region that is marked off."""
+
+SMALL, TINY = 8.5, 7.5
+"""Font sizes of legends in crowded panels, and of notes inside a panel."""
+
+BEHIND, ABOVE = 0, 5
+"""Drawing order of guides and of marks, below and above the curves."""
+
+
+def use_house_style() -> None:
+    """Set the look of every figure of a notebook: vector output, sizes, colours, transparent background."""
+    import matplotlib as mpl
+    from cycler import cycler
+    from matplotlib_inline.backend_inline import set_matplotlib_formats
+
+    from lrtransfer.page.ticks import use_house_ticks
+
+    # The layout fills the figure, so the inline default need not crop it; the transparent face lets a page through.
+    set_matplotlib_formats("svg", facecolor="none", edgecolor="none", metadata={"Date": None}, bbox_inches=None)
+    use_house_ticks()
+    mpl.rcParams.update(
+        {
+            "figure.figsize": (7.2, 3.2),
+            "figure.constrained_layout.use": True,
+            "figure.facecolor": "none",
+            "axes.facecolor": "none",
+            "savefig.facecolor": "none",
+            "font.size": 10.5,
+            "axes.titlesize": 10.5,
+            "axes.labelsize": 10.5,
+            "legend.fontsize": 9,
+            "legend.frameon": False,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.prop_cycle": cycler(color=CYCLE),
+            "lines.linewidth": LINE,
+            "image.cmap": "cividis",
+            "svg.hashsalt": "lrtransfer",  # the same drawing gives the same file
+        }
+    )
+
+
+def ordered_colors(n: int) -> list[Any]:
+    """``n`` colours from dark to light for an ordered family; the lightest is still legible on white."""
+    import matplotlib as mpl
+
+    return list(mpl.colormaps["cividis"](np.linspace(0.0, 0.82, n)))
+
+
+def panels(rows: int, columns: int, *, height: float = 2.7, **kwargs: Any) -> tuple[Figure, Any]:
+    """A figure of ``rows`` x ``columns`` axes at the page's width; ``height`` of a row in inches."""
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(rows, columns, figsize=(7.2, height * rows), **kwargs)
+
+
+def panel_letters(axes: Any) -> None:
+    """Put A, B, C ... at the upper left of each axes, in reading order."""
+    for letter, ax in zip("ABCDEFGHIJKLMNOP", np.ravel(axes), strict=False):
+        ax.text(-0.02, 1.04, letter, transform=ax.transAxes, ha="right", va="bottom", fontweight="bold")
+
+
+def major_ticks(figure: Figure) -> None:
+    """Drop the minor ticks of all axes, also of short logarithmic ones: in small panels they are clutter."""
+    for ax in figure.axes:
+        ax.minorticks_off()
+
+
+def size_ticks(ax: Axes, sizes: ArrayLike) -> None:
+    """Put the ticks of a logarithmic x axis at the sizes that were measured, such as depths or widths."""
+    ax.set_xscale("log")
+    ax.set_xticks(np.asarray(sizes), [f"{size:g}" for size in np.asarray(sizes)])
+    ax.minorticks_off()
+
+
+def plain_ticks(ax: Axes) -> None:
+    """Plain numbers on a logarithmic y axis: 1, 2, 5 and their tens, and more where the axis is short."""
+    from matplotlib.ticker import NullLocator
+
+    from lrtransfer.page.ticks import PlainLocator
+
+    ax.yaxis.set_major_locator(PlainLocator())
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_minor_locator(NullLocator())
+
+
+def legend_beside(figure: Figure, ax: Axes, **kwargs: Any) -> None:
+    """One legend for all panels, to the right of them."""
+    handles, labels = ax.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right center", **kwargs)
+
+
+def legend_under(figure: Figure, ax: Axes, columns: int | None = None, **kwargs: Any) -> None:
+    """One legend for all panels, below them, in a row; in ``columns`` columns where a row is too long for the page."""
+    handles, labels = ax.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns or len(labels), **kwargs)
+
+
+def legend_below(ax: Axes, columns: int, **kwargs: Any) -> None:
+    """A legend under an axes, in ``columns`` columns, clear of its data and labels."""
+    ax.legend(
+        loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=columns, fontsize=SMALL, handlelength=1.4, **kwargs
+    )
+
+
+def guide(ax: Axes, *, x: float | None = None, y: float | None = None, **kwargs: Any) -> None:
+    """A thin grey line across an axes, at ``x``, at ``y`` or at both, behind the curves: a reference, not a result."""
+    look: dict[str, Any] = {"color": GUIDE, "lw": HAIRLINE, "zorder": BEHIND, "ls": "--"} | kwargs
+    if x is not None:
+        ax.axvline(x, **look)
+    if y is not None:
+        ax.axhline(y, **look)
+
+
+def measured(ax: Axes, x: ArrayLike, y: ArrayLike, error: ArrayLike | None = None, **kwargs: Any) -> None:
+    """Points that were measured, with their error bars."""
+    look: dict[str, Any] = {"fmt": "o", "ms": MARK, "lw": THIN, "capsize": CAP} | kwargs
+    ax.errorbar(x, y, yerr=error, **look)
+
+
+def band(ax: Axes, x: ArrayLike, low: ArrayLike, high: ArrayLike, *, color: Any, **kwargs: Any) -> None:
+    """The band between two curves, such as a mean less and plus its error over seeds."""
+    ax.fill_between(x, low, high, **({"color": color, "alpha": BAND, "lw": 0} | kwargs))
