@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 FRESH ?= $(if $(CI),1)
 PORT ?= 8000
-SOURCES := lib tests tools book/_ext
+SOURCES := lib tests tools
 
 .PHONY: setup book serve test check notebooks picture bench clean
 .DEFAULT_GOAL := book
@@ -21,16 +21,16 @@ $(READY): requirements.txt pyproject.toml
 	@touch $(READY)
 
 book: $(READY)
-	$(BIN)/python tools/build.py $(if $(filter-out 0,$(FRESH)),--fresh)
+	$(BIN)/python tools/build/site_build.py $(if $(filter-out 0,$(FRESH)),--fresh)
 
 serve: book
-	@$(BIN)/python tools/serve.py $(PORT)
+	@$(BIN)/python tools/build/serve.py $(PORT)
 
 notebooks: $(READY)
-	$(BIN)/python tools/notebooks.py
+	PYTHONPATH=tools/build $(BIN)/python tools/notebooks.py
 
 picture: book
-	$(BIN)/python tools/picture.py
+	$(BIN)/python tools/build/picture.py
 
 check: $(READY)
 	$(BIN)/ruff check $(SOURCES)

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "book" / "_ext"), str(ROOT / "tests" / "helpers")]
+TOOLS = ("", "build", "build/extensions", "notebooks")
+sys.path[:0] = [*(str(ROOT / "tools" / folder) for folder in TOOLS), str(ROOT / "tests" / "helpers")]
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 ORDER = [
@@ -36,7 +37,7 @@ def site() -> Path:
     fresh = ["--fresh"] if os.environ.get("FRESH") else []
     environment = {k: v for k, v in os.environ.items() if k != "LRTRANSFER_PRESET"}
     build = subprocess.run(
-        [sys.executable, "tools/build.py", *fresh], cwd=ROOT, capture_output=True, text=True, env=environment
+        [sys.executable, "tools/build/site_build.py", *fresh], cwd=ROOT, capture_output=True, text=True, env=environment
     )
     if build.returncode:
         pytest.fail(f"The site was not built:\n{build.stdout[-8000:]}\n{build.stderr[-8000:]}", pytrace=False)
@@ -74,7 +75,7 @@ def address(site: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    """A headless Chromium: an installed one, or one that tools/chromium.py installs."""
+    """A headless Chromium: an installed one, or one that tools/build/chromium.py installs."""
     from playwright.sync_api import sync_playwright
 
     import chromium

@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import key_figures
 import pytest
 from bs4 import BeautifulSoup
 
 import execute
+import key_figures
 from lrtransfer.page.claims import OPEN, statements
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,7 +8,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-HTML = Path(__file__).resolve().parent.parent / "_build" / "html"
+HTML = Path(__file__).resolve().parents[2] / "_build" / "html"
 
 
 def main() -> None:

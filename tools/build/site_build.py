@@ -47,7 +47,9 @@ def main() -> None:
     rendering = time.perf_counter()
     _render()
     if len(list(execute.cache_folder().glob("cache/executed/*"))) != executed:
-        raise SystemExit("A chapter was executed a second time while rendering: tools/execute.py reads it differently.")
+        raise SystemExit(
+            "A chapter was executed a second time while rendering: tools/build/execute.py reads it differently."
+        )
     print("\nPage          executed in")
     for page, took in seconds.items():
         print(f"{page:12}  {'unchanged' if took is None else f'{took:.1f} s'}")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import execute
 
-sys.path.insert(0, str(execute.ROOT / "book" / "_ext"))
+sys.path.insert(0, str(Path(__file__).with_name("extensions")))
 import key_figures
 
 CHAPTER, FIGURE = "depth", "fig-depth-transfer-chain"

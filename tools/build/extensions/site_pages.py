@@ -11,8 +11,8 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tools" / "build"))
 
 import execute  # noqa: E402
 import repository  # noqa: E402

@@ -21,7 +21,7 @@ from typing import Any
 
 import yaml
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 EXECUTED = ROOT / "_build" / ".executed"
 TIMES = EXECUTED / "seconds.json"
 TIMEOUT = 600  # seconds a cell may run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from sphinx.util.docutils import SphinxDirective
 from lrtransfer.page.claims import MARKS, OPEN
 from lrtransfer.page.ledger import assemble
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import execute
 
 
@@ -32,12 +33,11 @@ class ClaimsLedger(SphinxDirective):
         return [LedgerNode(summary="summary" in self.options)]
 
 
-def _ledger(app: Sphinx) -> list[dict[str, Any]]:
+@cache
+def _ledger() -> list[dict[str, Any]]:
     """The ledger of the chapters as this build shows them."""
-    if not hasattr(app, "lr_ledger"):
-        names = [path.stem for path in execute.chapters()]
-        app.lr_ledger = assemble({f"book/{name}.html": execute.executed_notebook(name) for name in names})
-    return app.lr_ledger
+    names = [path.stem for path in execute.chapters()]
+    return assemble({f"book/{name}.html": execute.executed_notebook(name) for name in names})
 
 
 def _number(value: float | None) -> str:
@@ -81,7 +81,7 @@ def _table(rows: list[dict[str, Any]], home: str, builder: Any) -> nodes.table:
 
 def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     for place in list(doctree.findall(LedgerNode)):
-        rows = _ledger(app)
+        rows = _ledger()
         counts = {v: sum(r["verdict"] == v for r in rows) for v in MARKS}
         text = "; ".join(f"{n} {verdict}" for verdict, n in counts.items()) + f"; {len(rows)} in all."
         content: list[nodes.Node] = [nodes.paragraph(text=text)]
@@ -95,7 +95,7 @@ def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 def _write_json(app: Sphinx, error: Exception | None) -> None:
     if error is None and app.builder.format == "html":
-        ledger = [{k: v for k, v in r.items() if k != "claim"} for r in _ledger(app)]
+        ledger = [{k: v for k, v in r.items() if k != "claim"} for r in _ledger()]
         target = Path(app.outdir) / "claims.json"
         target.write_text(json.dumps(ledger, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         assert all((r["where"] is None) == (r["verdict"] == OPEN) for r in ledger)
