@@ -36,6 +36,7 @@ check: $(READY)
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff check --select F notebooks
 	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/python tools/notebooks/cells.py check
 	$(BIN)/mypy
 	$(BIN)/codespell README.md book lib tests tools
 
