@@ -61,7 +61,7 @@ def test_explosions_are_those_of_the_runs():
 
 
 def test_a_run_that_cannot_go_on_is_lost(monkeypatch):
-    from lrtransfer.stages.linear.excess import excess as linear
+    from lrtransfer.stages.linear import excess as linear
 
     def refuse(*args):
         raise s.SingularIterate("no inverse")
