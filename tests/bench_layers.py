@@ -16,7 +16,8 @@ import time
 import numpy as np
 
 from lrtransfer.layers import balance_course, expected_loss_with_error, loss_course
-from lrtransfer.layers.dense import haar_orthogonal, two_layer_descent
+from lrtransfer.layers.dense import two_layer_descent
+from lrtransfer.numerics.random import haar_orthogonal
 
 STEPS, POINTS = 8, 200
 

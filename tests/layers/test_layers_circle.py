@@ -22,7 +22,8 @@ from lrtransfer.layers import (
 )
 from lrtransfer.layers import quadrature as rules
 from lrtransfer.layers.circle import _losses
-from lrtransfer.layers.dense import haar_orthogonal, two_layer_descent
+from lrtransfer.layers.dense import two_layer_descent
+from lrtransfer.numerics.random import haar_orthogonal
 
 RATES = st.floats(0.0, 1.5)  # in units of h^(3/2); above 1 some modes no longer settle
 

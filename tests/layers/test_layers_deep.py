@@ -15,7 +15,8 @@ from lrtransfer.layers import (
     deep_self_interaction,
 )
 from lrtransfer.layers.deep import network_losses, over_draws, teacher_draws
-from lrtransfer.layers.dense import chain_descent, haar_orthogonal
+from lrtransfer.layers.dense import chain_descent
+from lrtransfer.numerics.random import haar_orthogonal
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 7])

@@ -12,8 +12,9 @@ from lrtransfer.layers import (
     train_three_layers,
     two_layer_losses,
 )
-from lrtransfer.layers.dense import chain_descent, haar_orthogonal
+from lrtransfer.layers.dense import chain_descent
 from lrtransfer.layers.relu import _Problem, _sharpness
+from lrtransfer.numerics.random import haar_orthogonal
 
 
 def test_self_interaction_against_dense_gradients():

@@ -8,7 +8,6 @@ from scipy.stats import t as student
 
 from lrtransfer.numerics.estimates import Estimate, quantile
 from lrtransfer.page.claims import Check
-from lrtransfer.residual.experiments import estimate
 
 
 @pytest.mark.parametrize("seeds", [2, 3, 6, 9, 50])
@@ -58,7 +57,7 @@ def test_an_unknown_relation_is_refused():
 @pytest.mark.parametrize("seeds", [3, 6])
 def test_chance_passes_a_bound_that_is_met_exactly_once_in_twenty(seeds):
     random, repeats = np.random.default_rng(0), 2000
-    found = [estimate(random.normal(-1, 1, seeds)).outcome("<=", -1) for _ in range(repeats)]
+    found = [Estimate.of(random.normal(-1, 1, seeds)).outcome("<=", -1) for _ in range(repeats)]
     shares = [found.count("holds") / repeats, found.count("fails") / repeats]
     np.testing.assert_allclose(shares, 0.05, atol=4 * math.sqrt(0.05 * 0.95 / repeats))
 
@@ -68,3 +67,25 @@ def test_two_digits_of_the_error_are_shown():
     assert shown == [
         "-0.0251 ± 0.0076", "-0.025 ± 0.057", "-0.03 ± 0.57", "-0.03 ± 5.70", "-0.03 ± 0.00", "-0.03 (bound)"
     ]  # fmt: skip
+
+
+def test_an_estimate_is_its_value_and_error():
+    values = np.array([[1.0, 2.0, 4.0], [0.5, 0.5, 0.5]])
+    found = Estimate.of(values)
+    value, error = found
+    np.testing.assert_allclose(value, [7 / 3, 0.5])
+    np.testing.assert_allclose(error, [np.std([1, 2, 4], ddof=1) / 3**0.5, 0.0])
+    assert (
+        found.seeds == 3 and found[0] is found.value is found.mean and found[1] is found.error is found.standard_error
+    )
+
+
+def test_paired_differences_are_of_common_seeds():
+    first, second = np.array([1.0, 2.0, 3.0]), np.array([0.5, 1.7, 2.4])
+    found = Estimate.paired(first, second)
+    assert found.value == pytest.approx(np.mean(first - second))
+    assert found.error == pytest.approx(np.std(first - second, ddof=1) / 3**0.5)
+    assert found.in_errors == pytest.approx(found.value / found.error)
+    lost = np.array([np.inf, 1.0, 1.0])
+    ends = [Estimate.paired(a, b) for a, b in ((lost, second), (second, lost), (lost, lost))]
+    assert [e.value for e in ends] == [np.inf, -np.inf, np.inf] and all(e.error == np.inf for e in ends)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.page.claims import Check
 from lrtransfer.page.scale import PRESETS
 from lrtransfer.rates import BestLR, best_lr, drift, half_error, halves_of
@@ -18,7 +19,6 @@ from lrtransfer.residual.experiments import (
     between_depths,
     changes_of,
     depth_families,
-    estimate,
     further,
     gain,
     move,
@@ -153,7 +153,7 @@ def test_gains_are_falls_of_common_seeds():
     found = gain([1.0, 1.2, 0.8], [0.5, 0.9, 0.4])
     assert found.value == pytest.approx(0.4) and found.error == pytest.approx(0.1 / math.sqrt(3))  # 0.5, 0.3, 0.4
     assert gain([math.inf, math.inf], [math.inf, 1.0]).error == math.inf
-    assert estimate([1.0, 3.0]).error == pytest.approx(1) and estimate([2.0]).error == math.inf
+    assert Estimate.of([1.0, 3.0]).error == pytest.approx(1) and Estimate.of([2.0]).error == math.inf
 
 
 def test_distance_between_depths_against_sums():

@@ -100,7 +100,7 @@ def test_linear_networks_have_a_kernel_without_bias_at_any_width():
 
 def test_tangent_kernel_is_the_derivative_of_the_network():
     torch = pytest.importorskip("torch")
-    from lrtransfer.residual.theory.descent import stream
+    from lrtransfer.numerics.random import stream
     from lrtransfer.residual.theory.trained_ensemble import Dense
 
     n, depth, cosine = 6, 3, 0.4

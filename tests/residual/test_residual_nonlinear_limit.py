@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from lrtransfer.residual.theory.descent import root_of, stream
+from lrtransfer.numerics.random import stream
+from lrtransfer.residual.theory.descent import root_of
 from lrtransfer.residual.theory.lazy import lazy_outputs, relu_ntk
 from lrtransfer.residual.theory.linear_limit import linear_kernels, linear_limit
 from lrtransfer.residual.theory.nonlinear_limit import nonlinear_limit

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from lrtransfer.images import bundled as data_module
+from lrtransfer.numerics.random import stream
 from lrtransfer.residual import ResidualMLP, final_losses, train_sweep
 from lrtransfer.residual.networks import training
-from lrtransfer.residual.networks.residual_mlp import stream
 from lrtransfer.residual.networks.runs import Minibatches
 from lrtransfer.sweeps.driver import RunError
 

@@ -39,7 +39,6 @@ from lrtransfer.layers.closed_forms import (
 )
 from lrtransfer.layers.decomposition import deep_self_interaction, proposition_bound, self_interaction
 from lrtransfer.layers.deep import (
-    Estimate,
     deep_balanced_edge,
     deep_curvature,
     deep_curvature_course,
@@ -49,6 +48,7 @@ from lrtransfer.layers.deep import (
 from lrtransfer.layers.dense import chain_losses, two_layer_losses
 from lrtransfer.layers.quadrature import QuadratureWarning
 from lrtransfer.layers.relu import LayerRun, train_three_layers
+from lrtransfer.numerics.estimates import Estimate
 
 __all__ = [
     "BalanceCourse",

@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.layers.circle import in_critical_units, spike_width, squared, width_argument
-from lrtransfer.layers.deep import Estimate, over_draws, rates_argument, teacher_draws
+from lrtransfer.layers.deep import over_draws, rates_argument, teacher_draws
 from lrtransfer.layers.quadrature import Array, haar_mean
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.estimates import Estimate
 
 
 def proposition_bound(h: ArrayLike) -> Array:

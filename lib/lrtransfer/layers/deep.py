@@ -22,7 +22,6 @@ Source: arXiv 2606.00340, three-layer model; the reduction is this book's.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,17 +29,10 @@ from scipy.optimize import brentq
 
 from lrtransfer.layers.circle import one_number, width_argument
 from lrtransfer.numerics import arguments
-from lrtransfer.numerics.fits import mean_and_error
+from lrtransfer.numerics.estimates import Estimate, mean_and_error
 
 Array = NDArray[np.float64]
 _BLOCK = 200_000  # draws x rates advanced at once
-
-
-class Estimate(NamedTuple):
-    """Mean over draws and its standard error; inf and inf where a draw diverged."""
-
-    mean: Array
-    standard_error: Array
 
 
 def teacher_draws(h: int, draws: int, seed: int) -> tuple[Array, Array]:
@@ -64,7 +56,7 @@ def teacher_draws(h: int, draws: int, seed: int) -> tuple[Array, Array]:
 
 
 def over_draws(values: Array) -> Estimate:
-    """Mean over the first axis and its standard error: ``fits.mean_and_error``, with both finite or neither.
+    """Mean over the first axis and its standard error: ``mean_and_error``, with both finite or neither.
 
     values (draws, ...). inf and inf where a value is not finite, a NaN included: that draw diverged. Finite
     values give a finite mean and error however large they are, as squares are taken in units of the largest.
@@ -76,7 +68,7 @@ def over_draws(values: Array) -> Estimate:
         largest = np.abs(values).max(axis=0)
         unit = np.where((largest > 1e150) & np.isfinite(largest), largest, 1.0)
         mean, error = mean_and_error(values / unit, axis=0)
-        return Estimate(unit * mean, unit * error)
+        return Estimate(unit * mean, unit * error, len(values))
 
 
 def rates_argument(lrs: ArrayLike, h: int) -> Array:
@@ -128,9 +120,9 @@ def _deep(lrs: ArrayLike, h: object, steps: object, draws: int, seed: int, signa
             part = flat[:, start : start + block]
             losses = network_losses(part, a, beta, width, number, signal_only, course)
             parts.append(over_draws(np.moveaxis(losses, 1, 0)))
-    mean, error = (np.concatenate([part[i] for part in parts], axis=1) for i in (0, 1))
+    mean, error = (np.concatenate(column, axis=1) for column in zip(*parts, strict=True))
     out = (-1, *shape) if course else shape
-    return Estimate(mean.reshape(out), error.reshape(out))
+    return Estimate(mean.reshape(out), error.reshape(out), len(a))
 
 
 def deep_loss(lrs: ArrayLike, h: int, steps: int, *, draws: int, seed: int, signal_only: bool = False) -> Estimate:
@@ -232,7 +224,7 @@ def deep_curvature(alpha: float, h: int, steps: int, *, draws: int, seed: int, s
     Source: arXiv 2606.00340, Corollary 5.4 (three-layer statement).
     """
     course = deep_curvature_course(alpha, h, steps, draws=draws, seed=seed, signal_only=signal_only)
-    return Estimate(course.mean[-1], course.standard_error[-1])
+    return Estimate(course.value[-1], course.error[-1], course.seeds)
 
 
 def deep_balanced_edge(
@@ -269,7 +261,7 @@ def deep_balanced_edge(
     low, high = ends.tolist()
 
     def curvature(alpha: float) -> float:
-        return float(deep_curvature(alpha, h, steps, draws=draws, seed=seed, signal_only=signal_only).mean)
+        return float(deep_curvature(alpha, h, steps, draws=draws, seed=seed, signal_only=signal_only).value)
 
     if not curvature(low) > 0 > curvature(high):
         raise arguments.refuse(

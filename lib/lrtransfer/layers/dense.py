@@ -18,18 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.layers.circle import one_number, width_argument
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.random import haar_orthogonal
 
 Array = NDArray[np.float64]
 INITIALISATIONS = ("orthogonal", "gaussian")
-
-
-def haar_orthogonal(h: int, rng: np.random.Generator) -> Array:
-    """A Haar orthogonal matrix (h, h): QR of a Gaussian matrix, the signs of R's diagonal fixed.
-
-    Source: Mezzadri, Notices of the AMS 54 (2007) 592.
-    """
-    q, r = np.linalg.qr(rng.standard_normal((h, h)))
-    return q * np.sign(np.diagonal(r))
 
 
 def initial_weight(h: int, initialisation: str, rng: np.random.Generator) -> Array:

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.layers.circle import one_number
-from lrtransfer.layers.deep import Estimate, over_draws
+from lrtransfer.layers.deep import over_draws
 from lrtransfer.layers.dense import chain_losses, two_layer_losses
 from lrtransfer.layers.relu import SCHEDULES, train_three_layers
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.rates import curve_minimum
 
 Array = NDArray[np.float64]

@@ -46,8 +46,8 @@ def _balance(settings: dict[str, Any]) -> dict[str, Any]:
     return {
         "loss": loss.tolist(),
         "loss_error": error.tolist(),
-        "advantage": won.mean.tolist(),
-        "advantage_error": won.standard_error.tolist(),
+        "advantage": won.value.tolist(),
+        "advantage_error": won.error.tolist(),
     }
 
 

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer.layers.circle import one_number, width_argument
-from lrtransfer.layers.dense import INITIALISATIONS, haar_orthogonal, initial_weight
+from lrtransfer.layers.dense import INITIALISATIONS, initial_weight
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.random import haar_orthogonal
 
 Array = NDArray[np.float64]
 ACTIVATIONS = ("relu", "linear")

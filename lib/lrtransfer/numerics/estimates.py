@@ -1,14 +1,19 @@
-"""One rule for bounds on what seeds were averaged for: it holds, it fails, or the seeds at hand do not resolve it."""
+"""Means over seeds with their errors, and one rule for bounds on them: it holds, it fails, or it is not resolved."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from lrtransfer.numerics.arguments import choice, count, one, positive, refuse
 
+Array = NDArray[np.float64]
 HOLDS, FAILS, OPEN = "holds", "fails", "not resolved"
 RELATIONS = ("within", "<=", ">=")
 LEVEL = 0.95
@@ -16,15 +21,57 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Estimate:
-    """A measured number ``value`` with its standard ``error`` over so many ``seeds``; the error is inf if unknown.
+    """A measured ``value`` with its standard ``error`` over so many ``seeds``; the error is inf where it is not known.
 
-    With t the one-sided 95 % quantile of Student's distribution of ``seeds`` - 1 degrees of freedom, ``value`` + t
-    ``error`` and ``value`` - t ``error`` are each beyond the true value in one draw of seeds of twenty.
+    Value and error are numbers, or arrays of one shape (the rule for bounds is for numbers); ``value, error =
+    estimate`` takes them apart. With t the one-sided 95 % quantile of Student's distribution of ``seeds`` - 1 degrees
+    of freedom, ``value`` + t ``error`` and ``value`` - t ``error`` are each beyond the true value in one draw of seeds
+    of twenty.
     """
 
-    value: float
-    error: float
+    value: Any
+    error: Any
     seeds: int
+
+    @classmethod
+    def of(cls, values: ArrayLike, axis: int = -1) -> Estimate:
+        """The mean of ``values`` over the seeds along ``axis`` with its error, as ``mean_and_error`` has them."""
+        mean, error = mean_and_error(values, axis)
+        return cls(mean, error, np.shape(values)[axis])
+
+    @classmethod
+    def paired(cls, first: ArrayLike, second: ArrayLike) -> Estimate:
+        """The mean of ``first`` less ``second``, (seeds,) each from the same seeds.
+
+        Where runs of one alone diverged the value is inf with the sign of the loser, where runs of both did it is
+        inf; the error is then inf.
+        """
+        a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+        lost, won = bool(np.isinf(a).any()), bool(np.isinf(b).any())
+        if lost or won:
+            return cls(-math.inf if won and not lost else math.inf, math.inf, a.size)
+        return cls.of(a - b)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.value, self.error))
+
+    def __getitem__(self, place: int) -> Any:
+        return (self.value, self.error)[place]
+
+    @property
+    def mean(self) -> Any:
+        """The value, by the name it has where it is a mean over draws."""
+        return self.value
+
+    @property
+    def standard_error(self) -> Any:
+        """The error, by its full name."""
+        return self.error
+
+    @property
+    def in_errors(self) -> Any:
+        """The value in units of its error: ``in_errors``."""
+        return in_errors(self.value, self.error)
 
     @property
     def reach(self) -> float:
@@ -54,6 +101,41 @@ class Estimate:
             return f"{self.value:+.2f} (bound)"
         places = max(2, 1 - math.floor(math.log10(self.error))) if self.error > 0 else 2
         return f"{self.value:+.{places}f} ± {self.error:.{places}f}"
+
+
+def mean_and_error(values: ArrayLike, axis: int = -1) -> tuple[Array, Array]:
+    """Mean over the draws along ``axis`` and its standard error.
+
+        mean = sum_s v_s / S,    error = sqrt(sum_s (v_s - mean)^2 / (S - 1) / S)
+
+    values (..., S, ...), S draws or seeds, one at least. Returns two arrays without that axis. The error of a single
+    draw is inf: it is not known. Where a value is not finite, mean and error are inf: a run diverged. Raises
+    ValueError naming ``values`` where there is no draw, or a NaN.
+    """
+    given = np.asarray(values, dtype=float)
+    if given.ndim == 0 or not given.shape[axis] or np.isnan(given).any():
+        raise refuse("values", values, "numbers, one draw at least, without NaN")
+    draws, sound = given.shape[axis], np.isfinite(given)
+    whole, kept = sound.all(axis=axis), np.where(sound, given, 0.0)
+    with np.errstate(over="ignore"):  # the squares of numbers beyond 1e154, sums of those near the largest
+        error = kept.std(axis=axis, ddof=1) / math.sqrt(draws) if draws > 1 else np.full(whole.shape, np.inf)
+        mean = kept.mean(axis=axis)
+    return np.where(whole, mean, np.inf)[()], np.where(whole, error, np.inf)[()]
+
+
+def in_errors(difference: ArrayLike, error: ArrayLike) -> Array:
+    """``difference`` in units of its standard ``error``, arrays that broadcast.
+
+    Zero where the difference is zero, and where the error is inf: nothing is resolved. Raises ValueError where a
+    difference other than zero has the error zero: draws that do not differ cannot say how far a difference is from
+    chance.
+    """
+    gap, unit = np.broadcast_arrays(np.asarray(difference, dtype=float), np.asarray(error, dtype=float))
+    bad = ~(unit >= 0) | ((unit == 0) & (gap != 0))
+    if bad.any():
+        raise refuse("error", unit[bad][0], "positive, or inf where it is not known")
+    plain = (unit > 0) & np.isfinite(unit)
+    return np.asarray(np.divide(gap, unit, out=np.zeros(gap.shape), where=plain))[()]
 
 
 def quantile(seeds: int, level: float = LEVEL) -> float:

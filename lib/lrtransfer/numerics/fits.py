@@ -1,6 +1,5 @@
-"""Means with standard errors, and power laws by least squares on logarithms: one curve, or one a seed.
+"""Power laws by least squares on logarithms: one curve, or one a seed.
 
-Shared by the chapters. ``mean_and_error`` is the mean over draws; ``in_errors`` a difference in units of its error.
 ``line`` is the least squares; ``power_law`` fits one curve and takes the error of its slope from stated errors or from
 the scatter about the line; ``power_by_seed`` takes it from the spread over seeds.
 """
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.estimates import in_errors, mean_and_error  # noqa: F401
 
 Array = NDArray[np.float64]
 _WIDEST = 1e6  # ratio of relative errors: beyond it the better points alone decide, to rounding
@@ -26,41 +26,6 @@ class PowerLaw:
     slope: float
     error: float
     intercept: float
-
-
-def mean_and_error(values: ArrayLike, axis: int = -1) -> tuple[Array, Array]:
-    """Mean over the draws along ``axis`` and its standard error.
-
-        mean = sum_s v_s / S,    error = sqrt(sum_s (v_s - mean)^2 / (S - 1) / S)
-
-    values (..., S, ...), S draws or seeds, one at least. Returns two arrays without that axis. The error of a single
-    draw is inf: it is not known. Where a value is not finite, mean and error are inf: a run diverged. Raises
-    ValueError naming ``values`` where there is no draw, or a NaN.
-    """
-    given = np.asarray(values, dtype=float)
-    if given.ndim == 0 or not given.shape[axis] or np.isnan(given).any():
-        raise arguments.refuse("values", values, "numbers, one draw at least, without NaN")
-    draws, sound = given.shape[axis], np.isfinite(given)
-    whole, kept = sound.all(axis=axis), np.where(sound, given, 0.0)
-    with np.errstate(over="ignore"):  # the squares of numbers beyond 1e154, sums of those near the largest
-        error = kept.std(axis=axis, ddof=1) / math.sqrt(draws) if draws > 1 else np.full(whole.shape, np.inf)
-        mean = kept.mean(axis=axis)
-    return np.where(whole, mean, np.inf)[()], np.where(whole, error, np.inf)[()]
-
-
-def in_errors(difference: ArrayLike, error: ArrayLike) -> Array:
-    """``difference`` in units of its standard ``error``, arrays that broadcast.
-
-    Zero where the difference is zero, and where the error is inf: nothing is resolved. Raises ValueError where a
-    difference other than zero has the error zero: draws that do not differ cannot say how far a difference is from
-    chance.
-    """
-    gap, unit = np.broadcast_arrays(np.asarray(difference, dtype=float), np.asarray(error, dtype=float))
-    bad = ~(unit >= 0) | ((unit == 0) & (gap != 0))
-    if bad.any():
-        raise arguments.refuse("error", unit[bad][0], "positive, or inf where it is not known")
-    plain = (unit > 0) & np.isfinite(unit)
-    return np.asarray(np.divide(gap, unit, out=np.zeros(gap.shape), where=plain))[()]
 
 
 def line(x: Array, y: Array, weights: Array | None = None) -> tuple[Array, Array, float]:

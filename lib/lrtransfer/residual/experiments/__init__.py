@@ -21,7 +21,6 @@ from lrtransfer.residual.experiments.interrupted import StopsAfter
 from lrtransfer.residual.experiments.measures import (
     between_depths,
     changes_of,
-    estimate,
     further,
     gain,
     move,
@@ -42,7 +41,6 @@ __all__ = [
     "built_row",
     "changes_of",
     "depth_families",
-    "estimate",
     "further",
     "gain",
     "inner_work",

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics.arguments import choice, refuse
 from lrtransfer.numerics.estimates import Estimate
-from lrtransfer.numerics.fits import mean_and_error
 from lrtransfer.rates import BestLR, half_error, shift
 from lrtransfer.residual.networks.coordinates import CoordinateCheck
 
@@ -19,12 +18,6 @@ if TYPE_CHECKING:
     from lrtransfer.residual.experiments.families import FamilyResult
 
 Array = NDArray[np.float64]
-
-
-def estimate(values: ArrayLike) -> Estimate:
-    """The mean of ``values`` (seeds,) with its standard error, inf where a value is not finite."""
-    mean, error = mean_and_error(values)
-    return Estimate(float(mean), float(error), np.size(values))
 
 
 def move(first: BestLR, last: BestLR) -> Estimate:
@@ -70,7 +63,7 @@ def gain(before: ArrayLike, after: ArrayLike) -> Estimate:
     first, last = (np.asarray(logs, dtype=float)[:common] for logs in (before, after))
     if not np.isfinite([first, last]).all():
         return Estimate(0.0, math.inf, first.size)
-    return estimate(first - last)
+    return Estimate.of(first - last)
 
 
 def between_depths(curves: ArrayLike) -> Array:

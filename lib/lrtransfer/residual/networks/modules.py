@@ -14,8 +14,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from lrtransfer.numerics.random import stream
 from lrtransfer.residual.networks.parametrisation import LayerScale, branch_multiplier, layer_scale
-from lrtransfer.residual.networks.residual_mlp import stream
 from lrtransfer.residual.networks.settings import ConvNet, NetworkSettings, ResidualMLP, ResNet, VisionTransformer
 
 Shape = tuple[int, int, int]  # height, width, channels

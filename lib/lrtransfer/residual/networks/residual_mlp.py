@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from lrtransfer.images.bundled import Dataset
+from lrtransfer.numerics.random import stream
 from lrtransfer.residual.networks.parametrisation import LayerScale, Scales, layer_scales
 from lrtransfer.residual.networks.settings import NetworkSettings
 
@@ -39,11 +40,6 @@ class Weights:
     def zeros(self) -> Weights:
         """Zeros of the same shapes."""
         return Weights(*(torch.zeros_like(part) for part in (self.read_in, self.branches, self.readout)))
-
-
-def stream(seed: int, *key: int) -> np.random.Generator:
-    """Random numbers of one seed for one purpose; purposes do not disturb each other."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
 def initial_weights(

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lrtransfer.images.bundled import Dataset
-from lrtransfer.residual.networks.residual_mlp import HandBatched, stream
+from lrtransfer.numerics.random import stream
+from lrtransfer.residual.networks.residual_mlp import HandBatched
 from lrtransfer.residual.networks.settings import (
     NetworkSettings,
     ResidualMLP,

@@ -91,11 +91,6 @@ def activate(h: Array, activation: str) -> tuple[Array, Array | float]:
     return h, 1.0
 
 
-def stream(seed: int, draw: int) -> np.random.Generator:
-    """The random numbers of one network."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(draw,)))
-
-
 def arrange(runs: Sequence[Descent], problem: Problem) -> FiniteRun:
     """Results of ``descend`` for groups of draws, put together in the shapes of ``FiniteRun``."""
     f, start, h, g = (np.concatenate([run[i] for run in runs], axis=axis) for i, axis in enumerate((1, 0, 2, 2)))

@@ -24,7 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.fits import mean_and_error
 from lrtransfer.numerics.lazy_gaussian import Euclidean, LazyGaussian, Rotated
-from lrtransfer.residual.theory.descent import Problem, activate, arrange, check_problem, descend, stream
+from lrtransfer.numerics.random import stream
+from lrtransfer.residual.theory.descent import Problem, activate, arrange, check_problem, descend
 
 Array = NDArray[np.float64]
 

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics import arguments
-from lrtransfer.residual.theory.descent import FiniteRun, activate, arrange, check_problem, descend, stream
+from lrtransfer.numerics.random import stream
+from lrtransfer.residual.theory.descent import FiniteRun, activate, arrange, check_problem, descend
 from lrtransfer.residual.theory.lazy import LAYERS, check_layers
 
 Array = NDArray[np.float64]

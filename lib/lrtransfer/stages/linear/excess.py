@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.random import haar_orthogonal
 from lrtransfer.stages.linear.course import METHODS, Floats, Setting, SingularIterate, default_beta, frobenius, inverses
 
 __all__ = [
@@ -269,5 +270,4 @@ def _draw(seed: int, d: int) -> tuple[Floats, Floats]:
     generator = np.random.default_rng(seed)
     a = generator.standard_normal((d, d))
     square = a @ a.T
-    q, r = np.linalg.qr(generator.standard_normal((d, d)))
-    return square / np.linalg.eigvalsh(square)[-1], q * np.sign(np.diag(r))
+    return square / np.linalg.eigvalsh(square)[-1], haar_orthogonal(d, generator)

@@ -1,0 +1,23 @@
+"""Random draws by name: a stream for every purpose of a seed, and orthogonal matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def stream(seed: int, *key: int) -> np.random.Generator:
+    """Random numbers of one ``seed`` for one purpose, which ``key`` names; purposes do not disturb each other.
+
+    Equal seeds and keys give equal draws, whatever else was drawn. Its callers check the arguments.
+    """
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+
+
+def haar_orthogonal(h: int, generator: np.random.Generator) -> NDArray[np.float64]:
+    """An orthogonal matrix (h, h) with the Haar distribution: QR of a Gaussian matrix, the signs of R's diagonal fixed.
+
+    Source: Mezzadri, Notices of the AMS 54 (2007) 592.
+    """
+    q, r = np.linalg.qr(generator.standard_normal((h, h)))
+    return q * np.sign(np.diagonal(r))
