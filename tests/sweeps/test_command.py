@@ -11,7 +11,7 @@ from small_sweeps import FILE, SMALL, forbid
 
 from lrtransfer import cli
 from lrtransfer.residual.networks import training
-from lrtransfer.sweeps import driver, progress
+from lrtransfer.sweeps import driver
 from lrtransfer.sweeps.keys import run_key
 from lrtransfer.sweeps.store import Store
 
@@ -117,23 +117,3 @@ def test_a_failed_run_is_status_one(file, capsys, monkeypatch):
     assert run_key(SMALL, 0.5, 0)  # and the store can be opened again
     with Store("runs/small.sqlite") as store:
         assert len(store) == 0
-
-
-def test_the_remaining_time_is_told_when_it_can_be(monkeypatch, capsys):
-    clock = [0.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
-    assert not progress.can_tell(0.0, 100.0, 60.0)
-    assert not progress.can_tell(1.0, 100.0, 9.0) and progress.can_tell(1.0, 100.0, 10.0)
-    assert progress.can_tell(3.0, 100.0, 1.0)
-    bar = progress.Bar(100.0, 10)
-    bar.update(1.0, 0)
-    assert "left" not in str(bar._bar)
-    bar.update(2.0, 1)
-    assert "left" in str(bar._bar) and "1/10 runs" in str(bar._bar)
-    bar.close()
-    lines = progress.Lines(100.0, 10)
-    lines.update(1.0, 0)
-    clock[0] = 20.0
-    capsys.readouterr()
-    lines.update(9.0, 1)
-    assert capsys.readouterr().out == "1/10 runs, about 3.0 min left\n"  # 10 of 100 in 20 s

@@ -9,18 +9,18 @@ from __future__ import annotations
 import io
 import os
 import pickle
-import sys
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from lrtransfer.sweeps.progress import Bar
 
 
 class DataUnavailable(RuntimeError):
@@ -36,24 +36,6 @@ class RawImages:
     test_x: NDArray[np.uint8]
     test_y: NDArray[np.int64]
     classes: int
-
-
-@contextmanager
-def bar(label: str, total: int | None, *, start: int = 0, unit: str = "B", show: bool = True) -> Iterator[Any]:
-    """A function to call with every advance; shows a bar on stdout (one line where tqdm is not installed)."""
-    if not show:
-        yield lambda advance: None
-        return
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        print(f"{label} ...", flush=True)
-        yield lambda advance: None
-        return
-    with tqdm(
-        desc=label, total=total, initial=start, unit=unit, unit_scale=True, mininterval=0.5, file=sys.stdout
-    ) as shown:
-        yield shown.update
 
 
 def check_member(name: str, archive: Path) -> str:
@@ -99,13 +81,13 @@ def read_cifar10(path: Path, show: bool = True) -> RawImages:
     wanted = [*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"]
     found: dict[str, tuple[NDArray[np.uint8], NDArray[np.int64]]] = {}
     try:
-        with tarfile.open(path, "r:gz") as archive, bar("Reading CIFAR-10", 6, unit=" files", show=show) as advance:
+        with tarfile.open(path, "r:gz") as archive, Bar("Reading CIFAR-10", 6, unit=" files", show=show) as bar:
             for member in archive:
                 name = PurePosixPath(check_member(member.name, path)).name
                 handle = archive.extractfile(member) if member.isfile() and name in wanted else None
                 if handle is not None:
                     found[name] = _cifar_batch(handle)
-                    advance(1)
+                    bar.update(1)
     except (tarfile.TarError, EOFError, pickle.UnpicklingError, KeyError, ValueError, TypeError) as error:
         raise _unreadable(path, "a CIFAR-10 archive", error) from error
     lacking = [name for name in wanted if name not in found]
@@ -141,8 +123,8 @@ def read_tiny_imagenet(path: Path, show: bool = True) -> RawImages:
             val = sorted(tuple(line.split("\t")[:2]) for line in lines if line.strip())
             pairs = [(name, label[PurePosixPath(name).parts[2]]) for name in train]
             held_out = [(f"{root}val/images/{name}", label[wnid]) for name, wnid in val]
-            with bar("Reading Tiny ImageNet", len(pairs) + len(held_out), unit=" images", show=show) as advance:
-                parts = [_zipped_images(archive, part, advance) for part in (pairs, held_out)]
+            with Bar("Reading Tiny ImageNet", len(pairs) + len(held_out), unit=" images", show=show) as bar:
+                parts = [_zipped_images(archive, part, bar.update) for part in (pairs, held_out)]
     except (zipfile.BadZipFile, EOFError, KeyError, ValueError, StopIteration, OSError) as error:
         raise _unreadable(path, "a Tiny ImageNet archive", error) from error
     return RawImages(*parts[0], *parts[1], classes=len(ids))

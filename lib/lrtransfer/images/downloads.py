@@ -16,9 +16,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from lrtransfer.images.archives import DataUnavailable, RawImages, bar, read_cifar10, read_tiny_imagenet
+from lrtransfer.images.archives import DataUnavailable, RawImages, read_cifar10, read_tiny_imagenet
 from lrtransfer.images.bundled import Dataset
 from lrtransfer.images.prepared import complaint, opened, prepare
+from lrtransfer.sweeps.progress import Bar
 
 VARIABLE = "LRTRANSFER_DATA"
 _CHUNK = 16 * 1024  # what a broken connection may lose
@@ -181,11 +182,11 @@ def _pull(source: Source, part: Path, progress: bool) -> bool:
         total = have + int(length) if length else None
         with (
             part.open("ab" if have else "wb") as file,
-            bar(f"Downloading {source.file}", total, start=have, show=progress) as advance,
+            Bar(f"Downloading {source.file}", total, unit="B", start=have, show=progress) as bar,
         ):
             for block in response.raw.stream(_CHUNK, decode_content=False):
                 file.write(block)
-                advance(len(block))
+                bar.update(len(block))
     return total is None or _size(part) == total
 
 
@@ -196,28 +197,27 @@ def _only_one(folder: Path, source: Source, progress: bool) -> Iterator[bool]:
     Nothing false is read without it: an archive is taken by its checksum, arrays are written in a folder of the
     process's own, and both are put in place in one step. But two processes may then hinder each other's download.
     """
+    FileLock, Timeout = _filelock()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / f"{source.name}.lock").open("a")
+        lock = FileLock(folder / f"{source.name}.lock", thread_local=False)
+        (folder / f"{source.name}.lock").touch()
     except OSError as error:
         raise DataUnavailable(
             f"{folder} cannot be written to ({error}). Set {VARIABLE} to a folder that can hold {source.name!r}."
         ) from error
-    with file:
+    try:
         try:
-            import fcntl
-        except ImportError:  # Windows
-            yield False
-            return
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            lock.acquire(timeout=0)
+        except Timeout:
             if progress:
                 print(f"Waiting for another process that is getting {source.name!r} ...", flush=True)
-            fcntl.flock(file, fcntl.LOCK_EX)
-        except OSError:  # some network and mounted drives
-            yield False
-            return
+            lock.acquire()
+    except (OSError, NotImplementedError):  # some network and mounted drives
+        yield False
+        return
+    with lock:
+        lock.release()  # entering took it a second time
         yield True
 
 
@@ -251,6 +251,14 @@ def _unreachable(source: Source, path: Path, reason: str) -> DataUnavailable:
 
 def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
+
+
+def _filelock() -> Any:
+    try:
+        from filelock import FileLock, Timeout
+    except ImportError as error:
+        raise ImportError("downloading data sets needs filelock: pip install filelock") from error
+    return FileLock, Timeout
 
 
 def _pooch() -> ModuleType:

@@ -1,17 +1,22 @@
-"""How large the chapters compute: one word, chosen by one environment variable.
+"""How large the chapters compute, and where a reader's runs are kept: two environment variables.
 
 ``LRTRANSFER_PRESET`` is ``smoke`` (seconds, for tests), ``book`` (what the site is built with, the default) or
 ``full`` (the recorded runs under results/, hours or a GPU).
+
+``LRTRANSFER_RUNS`` names a folder, on a mounted drive if you like; what a chapter trains is then kept there, and a
+session that was stopped goes on where it was. Without it nothing is kept. Runs are known by their settings, not by the
+program that trained them: empty the folder when the package changes.
 """
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TypeVar
 
 from lrtransfer.numerics.arguments import choice
 
-VARIABLE = "LRTRANSFER_PRESET"
+VARIABLE, RUNS = "LRTRANSFER_PRESET", "LRTRANSFER_RUNS"
 PRESETS = ("smoke", "book", "full")
 
 T = TypeVar("T")
@@ -28,3 +33,28 @@ def preset() -> str:
 def choose(*, smoke: T, book: T, full: T) -> T:
     """The value that belongs to the preset in force."""
     return {"smoke": smoke, "book": book, "full": full}[preset()]
+
+
+def runs_folder(name: str) -> Path | None:
+    """The folder ``name`` within ``LRTRANSFER_RUNS``, made if it is not there; None where that is not set.
+
+    Raises ``ValueError`` naming the variable where the folder cannot be made.
+    """
+    chosen = os.environ.get(RUNS)
+    if not chosen:
+        return None
+    folder = Path(chosen).expanduser() / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"{RUNS} = {chosen!r} is not a folder that can be written to: {error}.") from None
+    return folder
+
+
+def sentence() -> str:
+    """What a chapter says before it trains: the preset in force, how to choose another, and whether runs are kept."""
+    chosen = os.environ.get(RUNS)
+    kept = (
+        f"runs are kept in `{chosen}`" if chosen else f"set `{RUNS}` to a folder to keep the runs of a stopped session"
+    )
+    return f"The preset is `{preset()}` (`{VARIABLE}`: smoke, book or full); {kept}."

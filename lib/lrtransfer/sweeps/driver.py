@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lrtransfer.sweeps.executors import Here, ends_with_us, finished, lost_its_worker, renewed, stop
 from lrtransfer.sweeps.keys import kind_of
 from lrtransfer.sweeps.leases import Flight, Lease, Unshared
-from lrtransfer.sweeps.progress import Progress
+from lrtransfer.sweeps.progress import Bar
 from lrtransfer.sweeps.rows import versions
 
 _POLL = 0.5  # seconds between two looks at what other processes are doing
@@ -131,7 +131,7 @@ class Driver:
         claims: Lease | Unshared,
         keep: Callable[[Group, Trained], None],
         executor: Any,
-        report: Progress,
+        report: Bar,
         *,
         device: str,
         precision: str = "float32",

@@ -1,45 +1,33 @@
-"""How far a sweep is and how long the rest will take, on standard output."""
+"""How far something is and how long the rest will take: the one bar, on standard output.
+
+``Bar`` counts work; ``bar`` and ``watched`` show one for what takes long, after ten seconds. A bar is for people: it
+appears in a terminal and in a notebook, and not where output goes to a file. ``LRTRANSFER_BARS=0`` hides all of them.
+Where tqdm is not installed plain lines take its place.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 import time
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
+from lrtransfer.numerics.arguments import choice
 
-class Progress(Protocol):
-    """What a sweep reports to: an object with these three methods."""
-
-    def update(self, work: float, runs: int) -> None:
-        """So much more work is done, in the unit of the total, and so many more runs are finished."""
-
-    def note(self, text: str) -> None:
-        """A sentence for people, such as what the sweep is waiting for."""
-
-    def close(self) -> None:
-        """Nothing more will come."""
-
-
-class Silent:
-    """No bar; with ``notes``, the sentences all the same: they say what a log file should hold."""
-
-    def __init__(self, notes: bool) -> None:
-        self._notes = notes
-
-    def update(self, work: float, runs: int) -> None:
-        """Nothing."""
-
-    def note(self, text: str) -> None:
-        """Print it, or not."""
-        if self._notes:
-            print(text, flush=True)
-
-    def close(self) -> None:
-        """Nothing."""
-
-
-_SOON, _FEW = 10.0, 0.03  # seconds, and part of the work
+BARS = "LRTRANSFER_BARS"
+PATIENCE = 10.0  # seconds: no bar for what is shorter, no two lines closer
+_FEW = 0.03  # part of the work
 _BAR = "{{percentage:3.0f}}% |{{bar}}| {{desc}} [{{elapsed}}{left}]"
+T = TypeVar("T")
+
+
+def wanted() -> bool:
+    """Whether bars are for somebody: in a notebook or a terminal, unless ``LRTRANSFER_BARS`` is 0."""
+    if choice(BARS, os.environ.get(BARS) or "1", ("0", "1")) == "0":
+        return False
+    return "ipykernel" in sys.modules or sys.stdout.isatty()
 
 
 def can_tell(done: float, work: float, seconds: float) -> bool:
@@ -47,81 +35,144 @@ def can_tell(done: float, work: float, seconds: float) -> bool:
 
     The first updates hold the imports and the loading of the data, and would make it many times too long.
     """
-    return done > 0 and (done >= _FEW * work or seconds >= _SOON)
+    return done > 0 and (done >= _FEW * work or seconds >= PATIENCE)
 
 
 class Bar:
-    """A bar of tqdm with the runs done, the elapsed and the remaining time.
+    """How much of a piece of work is done, with the elapsed and the remaining time; a context manager.
 
-    ``work``: the total, in any unit proportional to time: remaining = elapsed * (work left) / (work done), shown
-    when ``can_tell`` says so. ``runs``: how many there are to do.
+    Parameters
+    ----------
+    what
+        Words for it, such as "Reading CIFAR-10".
+    total
+        The work, in any unit proportional to time: remaining = elapsed * (work left) / (work done). None where it is
+        not known (then ``unit`` counts up).
+    runs
+        How many runs the work has; the bar then says how many are done instead of ``what``.
+    unit
+        A word for the unit of ``total`` ("B" for bytes): the bar then counts it, and says how fast.
+    start
+        Work that was done before.
+    delay
+        Seconds without a bar.
+    show
+        False for no bar; ``note`` prints all the same, for a log file should hold what it says.
     """
 
-    def __init__(self, work: float, runs: int) -> None:
-        from tqdm import tqdm
+    def __init__(
+        self,
+        what: str,
+        total: float | None,
+        *,
+        runs: int = 0,
+        unit: str = "",
+        start: float = 0.0,
+        delay: float = 0.0,
+        show: bool = True,
+    ) -> None:
+        self._what, self._total, self._runs, self._unit = what, total, runs, unit
+        self._done, self._finished = float(start), 0
+        self._show, self._delay = show, delay
+        self._start = self._last = time.monotonic()
+        self._bar: Any = _drawn(what, total, unit, start, delay, runs) if show else None
 
-        self._runs, self._done = runs, 0
-        self._start = time.monotonic()
-        self._bar: Any = tqdm(
-            total=work,
-            file=sys.stdout,
-            smoothing=0,
-            dynamic_ncols=True,
-            bar_format=_BAR.format(left=""),
-        )
-        self.update(0.0, 0)
-
-    def update(self, work: float, runs: int) -> None:
-        """Move the bar."""
-        self._done += runs
-        self._bar.set_description_str(f"{self._done}/{self._runs} runs", refresh=False)
-        # Work is counted in floats, and a bar beyond its end would drop its format.
-        work = min(work, self._bar.total - self._bar.n)
-        if can_tell(self._bar.n + work, self._bar.total, time.monotonic() - self._start):
+    def update(self, work: float, runs: int = 0) -> None:
+        """So much more work is done, and so many more runs are finished."""
+        if self._total is not None:
+            work = min(work, self._total - self._done)  # counted in floats; a bar beyond its end drops its format
+        self._done += work
+        self._finished += runs
+        if not self._show:
+            return
+        if self._bar is None:
+            self._line()
+            return
+        if self._runs:
+            self._bar.set_description_str(f"{self._finished}/{self._runs} runs", refresh=False)
+        if not self._unit and can_tell(self._done, float(self._total or 0.0), time.monotonic() - self._start):
             self._bar.bar_format = _BAR.format(left=", left {remaining}")
         self._bar.update(work)
 
+    def reach(self, share: float) -> None:
+        """So much of the whole is done, from 0 to 1."""
+        self.update(share * float(self._total or 0.0) - self._done)
+
     def note(self, text: str) -> None:
-        """A line above the bar."""
-        self._bar.write(text, file=sys.stdout)
+        """A sentence for people, such as what a sweep is waiting for: above the bar."""
+        if self._bar is not None:
+            self._bar.write(text, file=sys.stdout)
+        else:
+            print(text, flush=True)
 
     def close(self) -> None:
         """Leave the bar as it stands."""
-        self._bar.refresh()
-        self._bar.close()
+        if self._bar is not None:
+            if not self._delay:  # which would show a bar that nobody has had to wait for
+                self._bar.refresh()
+            self._bar.close()
 
+    def __enter__(self) -> Bar:
+        return self
 
-class Lines:
-    """The same in plain lines, at most one in ten seconds: where tqdm is not installed."""
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
-    def __init__(self, work: float, runs: int) -> None:
-        self._work, self._runs = work, runs
-        self._done, self._finished = 0.0, 0
-        self._start = self._last = time.monotonic()
-
-    def update(self, work: float, runs: int) -> None:
-        """Print a line if the last one is old."""
-        self._done += work
-        self._finished += runs
+    def _line(self) -> None:
+        """Where there is no tqdm: a plain line, if the last one is old."""
         now = time.monotonic()
-        if now - self._last > _SOON and can_tell(self._done, self._work, now - self._start):
+        if now - self._last <= max(PATIENCE, self._delay) or self._total is None:
+            return
+        if can_tell(self._done, self._total, now - self._start):
             self._last = now
-            left = (now - self._start) * max(self._work - self._done, 0.0) / self._done
-            self.note(f"{self._finished}/{self._runs} runs, about {left / 60:.1f} min left")
+            left = (now - self._start) * max(self._total - self._done, 0.0) / self._done
+            what = f"{self._finished}/{self._runs} runs" if self._runs else self._what
+            self.note(f"{what}, about {left / 60:.1f} min left")
+
+
+def _drawn(what: str, total: float | None, unit: str, start: float, delay: float, runs: int) -> Any:
+    """A bar of tqdm, or None where that is not installed."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        if what and not delay:
+            print(f"{what} ...", flush=True)
+        return None
+    kwargs: dict[str, Any] = {"total": total, "initial": start, "delay": delay, "file": sys.stdout}
+    if unit:
+        return tqdm(desc=what, unit=unit, unit_scale=True, mininterval=0.5, **kwargs)
+    first = f"0/{runs} runs" if runs else what
+    kwargs |= {"smoothing": 0, "dynamic_ncols": True, "bar_format": _BAR.format(left=""), "leave": not delay}
+    return tqdm(desc=first, **kwargs)
+
+
+@contextmanager
+def bar(what: str) -> Iterator[Callable[[float], None]]:
+    """A function to call with the share done so far; it shows a bar named ``what``, if that takes long."""
+    with Bar(what, 1.0, delay=PATIENCE, show=wanted()) as shown:
+        yield shown.reach
+
+
+def watched(items: Sequence[T], what: str) -> Iterator[T]:
+    """The ``items`` one by one, with a ``bar`` that counts them."""
+    with bar(what) as tell:
+        for done, item in enumerate(items, start=1):
+            yield item
+            tell(done / len(items))
+
+
+def reporter(asked: bool | None, work: float, runs: int) -> Bar:
+    """The bar of a sweep: shown if asked for, or (None) where ``wanted``; False is silence, notes included."""
+    if asked is False:
+        return Silent()
+    return Bar("", work, runs=runs, show=wanted() if asked is None else True)
+
+
+class Silent(Bar):
+    """No bar and no notes."""
+
+    def __init__(self) -> None:
+        super().__init__("", None, show=False)
 
     def note(self, text: str) -> None:
-        """Print a line."""
-        print(text, flush=True)
-
-    def close(self) -> None:
         """Nothing."""
-
-
-def reporter(asked: bool | None, work: float, runs: int) -> Progress:
-    """Where to report: a bar if asked for, or (None) if standard output is a terminal; nothing at all if refused."""
-    if not (sys.stdout.isatty() if asked is None else asked):
-        return Silent(notes=asked is None)
-    try:
-        return Bar(work, runs)
-    except ImportError:
-        return Lines(work, runs)

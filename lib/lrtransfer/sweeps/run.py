@@ -161,7 +161,7 @@ def train_grid(
             Lease(store) if shared else Unshared(),
             _keeper(store, "float32") if shared else keep,
             Here() if executor is None else executor,
-            Silent(notes=False),
+            Silent(),
             device=device,
             room=1 if executor is None else capacity(executor),
         ).drive()

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lrtransfer.numerics.arguments import choice, refuse
 from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.numerics.fits import mean_and_error
-from lrtransfer.page.session import runs_folder
+from lrtransfer.page.scale import runs_folder
 from lrtransfer.rates import BestLR, Drift, OnEdgeWarning, best_lr, drift
 from lrtransfer.residual.experiments.measures import gain, move
 from lrtransfer.residual.networks.settings import NetworkSettings
@@ -132,7 +132,7 @@ class FamilyResult:
 def train(family: Family) -> FamilyResult:
     """Train a family; equal families are trained once a session, so that figures share their runs.
 
-    Where ``lrtransfer.page.session`` keeps runs, they are taken from there and put there one group at a time.
+    Where ``lrtransfer.page.scale`` keeps runs, they are taken from there and put there one group at a time.
 
     Raises ``ValueError`` where a run refuses its settings, or where at some size every value diverged.
     """
