@@ -1,5 +1,6 @@
 # make book   build the site            make test   lint, types, tests, notebooks, browser checks
 # make serve  open it on localhost      make bench  timings
+# TORCH_INDEX=ADDRESS takes torch alone from that package index: a CPU build without CUDA libraries, for example
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -16,8 +17,7 @@ setup: $(READY)
 $(READY): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Python 3.11 or newer is needed (make PYTHON=python3.11 ...)"'
 	@$(PYTHON) -m venv $(VENV) || { echo "No venv module: on Debian, apt install python3-venv; then run make again."; exit 1; }
-	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@TORCH_INDEX="$(TORCH_INDEX)" $(BIN)/python tools/build/set_up.py
 	@touch $(READY)
 
 book: $(READY)

@@ -75,10 +75,16 @@ def address(site: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    """A headless Chromium: an installed one, or one that tools/build/chromium.py installs."""
-    from playwright.sync_api import sync_playwright
-
+    """A headless Chromium, found or installed by tools/build/chromium.py; without one a skip, and a failure in CI."""
     import chromium
+
+    lack = pytest.fail if os.environ.get("CI") else pytest.skip
+    try:
+        path = chromium.find_or_install()
+    except chromium.Missing as missing:
+        lack(str(missing))
+
+    from playwright.sync_api import Error, sync_playwright
 
     flags = [
         "--no-sandbox",
@@ -87,6 +93,11 @@ def browser() -> Iterator[Any]:
         "--disable-sync",
     ]
     with sync_playwright() as playwright:
-        instance = playwright.chromium.launch(executable_path=chromium.find_or_install(), args=flags)
+        try:
+            instance = playwright.chromium.launch(executable_path=path, args=flags)
+        except Error as error:
+            if path is not None:  # an installed browser that does not start is broken, not missing
+                raise
+            lack(f"Playwright's own Chromium does not start on this machine: {error}")
         yield instance
         instance.close()
