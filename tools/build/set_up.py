@@ -45,7 +45,8 @@ def announcement(names: list[str]) -> str:
 
 def pip(*arguments: str) -> str:
     """What one call of pip writes to stdout; a call that fails ends set-up, and pip has said why on stderr."""
-    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", *arguments]
+    errors_only = "-qq"  # a machine with several package indexes warns of each that lacks a distribution
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", errors_only, *arguments]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     if done.returncode:
         raise SystemExit(f"Set-up failed in: pip {' '.join(arguments)}")
