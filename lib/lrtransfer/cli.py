@@ -1,4 +1,4 @@
-"""The command ``lrtransfer``: transfer a rate, list the claims, train a sweep, export its store."""
+"""The command ``lrtransfer``: transfer a rate, list the claims, train a sweep, export its store, make a record."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from lrtransfer import depth
 from lrtransfer.images.archives import DataUnavailable
 from lrtransfer.page import ledger
 from lrtransfer.page.claims import statements
-from lrtransfer.sweeps import command
+from lrtransfer.sweeps import command, recorder
+from lrtransfer.sweeps.devices import DEVICES
 from lrtransfer.sweeps.driver import RunError
 
 
@@ -33,6 +35,21 @@ def _claims(arguments: argparse.Namespace) -> str:
     return "\n".join([*lines, f"{sum(r['verdict'] != 'open' for r in rows)} of {len(rows)} claims have a verdict"])
 
 
+def _record(arguments: argparse.Namespace) -> str:
+    if arguments.list:
+        return recorder.table(None if arguments.results is None else Path(arguments.results))
+    if arguments.name is None:
+        raise ValueError("NAME is missing: name one of the records that `lrtransfer record --list` shows.")
+    path = recorder.record(
+        recorder.recipe_of(arguments.name),
+        folder=arguments.results,
+        runs=arguments.runs,
+        device=arguments.device,
+        again=arguments.again,
+    )
+    return f"{arguments.name} is recorded in {path}"
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="lrtransfer", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -52,6 +69,18 @@ def _parser() -> argparse.ArgumentParser:
     claims.add_argument("--chapter", choices=chapters, help="only this chapter")
     claims.set_defaults(run=_claims)
     command.add_commands(commands)
+    made = commands.add_parser(
+        "record",
+        help="make a record of results/ again",
+        description="Make results/NAME again. Stop it as you like: the same command goes on from there.",
+    )
+    made.add_argument("name", nargs="?", metavar="NAME", help="a record that --list shows")
+    made.add_argument("--list", action="store_true", help="all records: when they were made, and what they are")
+    made.add_argument("--device", default="auto", choices=DEVICES, help="where to train (auto: cuda, else mps, cpu)")
+    made.add_argument("--runs", default="runs", metavar="FOLDER", help="where the unfinished is kept (default: runs)")
+    made.add_argument("--results", metavar="FOLDER", help="where the record goes (default: results/ of the repository)")
+    made.add_argument("--again", action="store_true", help="throw away what earlier sittings kept")
+    made.set_defaults(run=_record)
     return parser
 
 

@@ -10,6 +10,7 @@ import pytest
 from lrtransfer.layers import chain_losses, expected_loss, recorded, two_layer_losses
 from lrtransfer.layers.experiments import ScheduleRuns, advantage, balance_runs, schedule_runs, split_over_seeds
 from lrtransfer.layers.relu import train_three_layers
+from lrtransfer.sweeps import recorder
 
 
 def test_runs_are_those_of_the_dense_networks():
@@ -79,16 +80,17 @@ def test_the_best_split_at_an_end_and_of_one_seed():
     assert split_over_seeds(SPLITS, falling, seed=0)[0] == 0.5
 
 
-@pytest.mark.parametrize("name", list(recorded.MAKERS))
-def test_records_hold_their_settings_and_numbers(name, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", list(recorded.SETTINGS))
+def test_records_hold_their_settings_and_numbers(name, tmp_path):
     record = recorded.read(name)
     assert record is not None
     assert [run["settings"] for run in record["runs"]] == json.loads(json.dumps(recorded.SETTINGS[name]))
     assert record["cpu_seconds"] > 0 and record["versions"] and record["machine"]
-    small = dict(recorded.SETTINGS[name][0]) | {"h": 6, "steps": 1}
-    monkeypatch.setitem(recorded.SETTINGS, name, [small])
-    again = json.loads(recorded.write(name, tmp_path).read_text())
-    assert again["runs"][0]["numbers"].keys() == record["runs"][0]["numbers"].keys()
+    made_by = next(each for each in recorded.RECIPES if each.name == f"layers-{name}")
+    small = [dict(settings) | {"h": 6, "steps": 1} for settings in made_by.settings["runs"]][:2]
+    recipe = recorded.recipe(name, made_by.what, recorded.MAKERS[name], small)
+    numbers = json.loads(recorder.record(recipe, folder=tmp_path, runs=tmp_path).read_text())["numbers"]
+    assert [run.keys() for run in numbers["runs"]] == [record["runs"][0]["numbers"].keys()] * len(small)
 
 
 @pytest.mark.parametrize(

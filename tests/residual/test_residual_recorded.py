@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from lrtransfer.residual import ResidualMLP, read_recorded, read_sweep
-from lrtransfer.residual.experiments.recorded import make, optima_by
+from lrtransfer.residual.recorded import curves_of, optima_by, sweep_recipe
 from lrtransfer.sweeps import records
+from lrtransfer.sweeps.recorder import record
 from lrtransfer.sweeps.sweep import CurveResult
 
 TINY = """
@@ -26,20 +27,22 @@ depth = [1, 2]
 """
 
 
-def test_a_record_gives_back_what_was_trained(tmp_path, monkeypatch):
+def test_a_record_gives_back_what_was_trained(tmp_path):
     (tmp_path / "tiny.toml").write_text(TINY)
-    monkeypatch.setattr(
-        "lrtransfer.residual.experiments.recorded.read_sweep", lambda name: read_sweep(tmp_path / f"{name}.toml")
-    )
-    (tmp_path / "results").mkdir()
-    made = make("tiny", tmp_path / "runs.sqlite", device="cpu", folder=tmp_path / "results")
+    recipe = sweep_recipe("tiny", "a test", read_sweep(tmp_path / "tiny.toml"))
+    made = record(recipe, folder=tmp_path / "results", runs=tmp_path / "runs", device="cpu")
     assert made == tmp_path / "results" / "residual-tiny" / "record.json"
-    record, curves = read_recorded("tiny", folder=tmp_path / "results")
-    assert record["seconds"] >= 0 and "torch" in record["versions"]
+    entry, curves = curves_of(recipe, folder=tmp_path / "results")
+    assert entry["seconds"] >= 0 and "torch" in entry["versions"] and entry["numbers"]["devices"] == ["cpu"]
     assert [c.settings.depth for c in curves] == [1, 2]
     assert curves[0].losses.shape == (1, 3, 2)
-    again = make("tiny", tmp_path / "runs.sqlite", device="cpu", folder=tmp_path / "results")  # all from the store
-    assert np.array_equal(read_recorded("tiny", folder=again.parents[1])[1][1].losses, curves[1].losses)
+    record(recipe, folder=tmp_path / "results", runs=tmp_path / "runs", device="cpu")  # all from the store
+    again = curves_of(recipe, folder=tmp_path / "results")[1]
+    assert np.array_equal(again[1].losses, curves[1].losses)
+    (tmp_path / "tiny.toml").write_text(TINY.replace("depth = [1, 2]", "depth = [1, 3]"))
+    other = sweep_recipe("tiny", "a test", read_sweep(tmp_path / "tiny.toml"))
+    with pytest.raises(records.DamagedRecord, match="residual-tiny was made with other settings"):
+        curves_of(other, folder=tmp_path / "results")
 
 
 def test_no_record_is_none(tmp_path):
@@ -67,7 +70,7 @@ def test_optima_are_taken_along_one_axis():
 @pytest.mark.parametrize("name", ["mnist", "patches"])
 def test_the_records_of_the_book_belong_to_the_settings_that_ship(name):
     if records.results() is None or (entry := read_recorded(name)) is None:
-        pytest.fail(f"results/residual-{name} is missing: python -m lrtransfer.residual.experiments.recorded {name}")
+        pytest.fail(f"results/residual-{name} is missing: lrtransfer record residual-{name}")
     sweep = read_sweep(name)
     assert [c.settings for c in entry[1]] == [c.settings for c in sweep.curves]
     assert [tuple(c.lrs) for c in entry[1]] == [c.lrs for c in sweep.curves]

@@ -9,10 +9,12 @@ torch = pytest.importorskip("torch")
 
 from small_transformer import TINY  # noqa: E402
 
+from lrtransfer.stages import recorded  # noqa: E402
 from lrtransfer.stages.transformer import experiments  # noqa: E402
 from lrtransfer.stages.transformer import runs as transformer_runs  # noqa: E402
 from lrtransfer.stages.transformer.settings import METHODS, StagedTransformer, train_stages  # noqa: E402
 from lrtransfer.sweeps import records  # noqa: E402
+from lrtransfer.sweeps.recorder import record  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -80,18 +82,19 @@ def test_a_stopped_record_goes_on_and_is_the_same(tmp_path, monkeypatch):
         return real(settings, runs, **options)
 
     monkeypatch.setattr(transformer_runs, "train_runs", counted)
+    recipe = recorded.comparison_recipe("stages-tiny", "a test", ROW)
     with pytest.raises(KeyboardInterrupt):
-        experiments.make_record(preset=ROW, folder=tmp_path, store=tmp_path / "store")
-    assert experiments.read_record(folder=tmp_path) is None
-    experiments.make_record(preset=ROW, folder=tmp_path, store=tmp_path / "store")
+        record(recipe, folder=tmp_path, runs=tmp_path)
+    assert recorded.comparison_of(recipe, "own", folder=tmp_path) is None
+    record(recipe, folder=tmp_path, runs=tmp_path)
     # 2 rates x 3 methods on the selection seed, the same and two scalars on each of two seeds; one of them twice.
     assert len(calls) == 6 + 2 * 8 + 1 and calls[9] == calls[10]
     whole = experiments.compare_starts(ROW)
-    found = experiments.read_record(folder=tmp_path)
+    found = recorded.comparison_of(recipe, "own", folder=tmp_path)
     for field in experiments.StageComparison.__dataclass_fields__:
         np.testing.assert_array_equal(getattr(found, field), getattr(whole, field), err_msg=field)
-    record = records.read(experiments.RECORD, folder=tmp_path)
-    assert record["seconds"] >= 0 and record["versions"].keys() == {"python", "numpy", "torch"}
+    entry = records.read("stages-tiny", folder=tmp_path)
+    assert entry["seconds"] >= 0 and entry["versions"].keys() == {"python", "numpy", "torch"}
     mean, error = found.difference("random", "zero", lr=0.01)
     assert np.isfinite(mean) and np.isfinite(error)
     with pytest.raises(ValueError, match="lr"):
@@ -108,12 +111,12 @@ def test_groups_hold_whole_pairs_in_order():
         assert len(transformer_runs.groups(settings, runs, "cuda")) == 1  # 64 times as many
 
 
-@pytest.mark.parametrize("name", experiments.RECORDS)
+@pytest.mark.parametrize("name", list(recorded.PRESETS))
 def test_the_records_in_results_hold_their_presets(name):
-    found = experiments.read_record(name)
+    found = recorded.read_record(name)
     if found is None:
         pytest.skip("only the package is installed")
-    row = experiments.STAGES_PRESETS[experiments.RECORDS[name]]
+    row = experiments.STAGES_PRESETS[recorded.PRESETS[name]]
     assert found.settings == row.transformer and found.seeds == row.seeds
     assert found.lrs.tolist() == list(row.lrs) and found.swept.tolist() == list(row.swept)
     best = found.lrs[found.selection.argmin(axis=0)]

@@ -1,22 +1,18 @@
-"""The runs at h = 1000 that are recorded under results/: what makes them, and where they are read.
+"""The runs at h = 1000 that are recorded under results/: how they are made, and where they are read.
 
-``python -m lrtransfer.layers.recorded FOLDER`` repeats them all (about ten minutes of one core) and writes
-FOLDER/layers-NAME/record.json, each with its settings, versions, machine and duration.
+``lrtransfer record layers-NAME`` makes one of them again; all take about ten minutes of one core.
 """
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from lrtransfer.layers.experiments import advantage, balance_runs, schedule_runs
 from lrtransfer.numerics import arguments
-from lrtransfer.numerics.fits import mean_and_error
-from lrtransfer.sweeps import records
+from lrtransfer.numerics.estimates import mean_and_error
+from lrtransfer.sweeps.recorder import Recipe, Sitting, recorded
 
 TWO_LAYER_SUMS = (27000, 36000, 45000, 54000, 63000)
 THREE_LAYER_SUMS = (30, 44, 58, 72, 86, 100)
@@ -43,60 +39,46 @@ def _balance(settings: dict[str, Any]) -> dict[str, Any]:
     losses = balance_runs(**settings)
     won = advantage(losses)
     loss, error = mean_and_error(losses[..., 1], axis=1)
-    return {
-        "loss": loss.tolist(),
-        "loss_error": error.tolist(),
-        "advantage": won.value.tolist(),
-        "advantage_error": won.error.tolist(),
-    }
+    return {"loss": loss, "loss_error": error, "advantage": won.value, "advantage_error": won.error}
 
 
 def _schedule(settings: dict[str, Any]) -> dict[str, Any]:
-    return {name: value.tolist() for name, value in asdict(schedule_runs(**settings)).items()}
+    return asdict(schedule_runs(**settings))
 
 
-MAKERS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "gaussian": _balance,
-    "noise": _balance,
-    "scheduler": _schedule,
+def recipe(name: str, what: str, compute: Callable[[dict[str, Any]], Any], runs: list[dict[str, Any]]) -> Recipe:
+    """The record of several runs, each a part of its own, so that a stopped recording goes on at the next one."""
+
+    def make(sitting: Sitting) -> dict[str, Any]:
+        numbers = []
+        for place, settings in enumerate(runs):
+            numbers.append(sitting.part(f"run{place}", lambda settings=settings: compute(settings)))  # type: ignore[misc]
+            sitting.tell((place + 1) / len(runs))
+        return {"runs": numbers}
+
+    return Recipe(f"layers-{name}", what, {"runs": runs}, make)
+
+
+MAKERS = {"gaussian": _balance, "noise": _balance, "scheduler": _schedule}
+WORDS = {
+    "gaussian": "two and three layers from a Gaussian start, h = 1000",
+    "noise": "two and three layers with label noise, h = 1000",
+    "scheduler": "the norm-driven schedule against uniform rates, h = 1000",
 }
-
-
-def make(name: str) -> dict[str, Any]:
-    """Repeat the runs of one record: {"made_by", "runs", "versions", "machine", "cpu_seconds"}.
-
-    name: one of ``MAKERS``. Each of "runs" is {"settings", "numbers"}, the numbers as lists in the shapes of
-    ``advantage`` or of ``ScheduleRuns``; cpu_seconds is the process's time. ValueError for another name.
-    """
-    maker = MAKERS[arguments.choice("name", name, tuple(MAKERS))]
-    start = time.process_time()
-    runs = [{"settings": settings, "numbers": maker(settings)} for settings in SETTINGS[name]]
-    return {
-        "made_by": f"lrtransfer.layers.recorded.make({name!r})",
-        "runs": runs,
-        "versions": records.versions("numpy"),
-        "machine": records.machine(),
-        "cpu_seconds": round(time.process_time() - start, 1),
-    }
+RECIPES = tuple(recipe(name, WORDS[name], MAKERS[name], runs) for name, runs in SETTINGS.items())
 
 
 def read(name: str) -> dict[str, Any] | None:
-    """A record from results/ of the repository; None where only the package is installed.
+    """A record of results/, None where only the package is installed.
 
-    Raises ``DamagedRecord``, a ``ValueError``, for a file that is not a whole record.
+    name: one of ``SETTINGS``. Returns the record with "runs", a list of {"settings", "numbers"}, the numbers as lists
+    in the shapes of ``advantage`` or of ``ScheduleRuns``; "cpu_seconds" is its duration. Raises ``DamagedRecord``, a
+    ``ValueError``, for a record that was changed by hand or made with other settings.
     """
-    arguments.choice("name", name, tuple(MAKERS))
-    return records.load(
-        records.results() / f"layers-{name}" / "record.json", ("runs", "versions", "machine", "cpu_seconds")
-    )
-
-
-def write(name: str, folder: Path) -> Path:
-    """Repeat the runs of one record and write it below ``folder``; the path of the file. ValueError as in ``make``."""
-    return records.save(folder / f"layers-{name}" / "record.json", make(name))
-
-
-if __name__ == "__main__":
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("results")
-    for which in sys.argv[2:] or MAKERS:
-        print(write(which, target))
+    arguments.choice("name", name, tuple(SETTINGS))
+    entry = recorded(next(each for each in RECIPES if each.name == f"layers-{name}"))
+    if entry is None:
+        return None
+    pairs = zip(entry["settings"]["runs"], entry["numbers"]["runs"], strict=True)
+    runs = [{"settings": settings, "numbers": numbers} for settings, numbers in pairs]
+    return entry | {"runs": runs, "cpu_seconds": entry["seconds"]}

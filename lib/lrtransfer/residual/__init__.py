@@ -16,8 +16,6 @@ it; ``command`` is ``lrtransfer sweep``.
 Torch, scikit-learn, pooch, distributed and pyarrow are imported when they are used, not before.
 """
 
-from lrtransfer.residual.experiments.recorded import optima_by
-from lrtransfer.residual.experiments.recorded import read as read_recorded
 from lrtransfer.residual.networks.coordinates import (
     CoordinateCheck,
     coordinate_check,
@@ -45,6 +43,8 @@ from lrtransfer.residual.networks.settings import (
     schedule_factors,
 )
 from lrtransfer.residual.networks.training import final_losses, group_size, train_runs, train_sweep
+from lrtransfer.residual.recorded import optima_by
+from lrtransfer.residual.recorded import read as read_recorded
 from lrtransfer.residual.theory.fitting import fitting_lr, fitting_rates
 from lrtransfer.residual.theory.gaps import depth_gaps, doubling_gaps, wide_gaps, width_gaps
 from lrtransfer.residual.theory.lazy import LazyProfile, lazy_outputs, linear_ntk, relu_ntk, relu_profile

@@ -57,14 +57,14 @@ def write(
     record = {
         "name": _checked(name),
         "made_by": made_by,
-        "settings": _plain("settings", settings),
-        "numbers": _plain("numbers", numbers),
+        "settings": plain("settings", settings),
+        "numbers": plain("numbers", numbers),
         "versions": versions(*packages),
         "machine": machine(),
         "date": datetime.now(timezone.utc).date().isoformat(),
         "seconds": round(one("seconds", finite("seconds", seconds, minimum=0.0)), 1),
     }
-    return save(_path(name, folder, must_exist=True), record | {"digest": _digest(record)})
+    return save(_path(name, folder, must_exist=True), record | {"digest": digest(record)})
 
 
 def read(name: str, *, folder: str | os.PathLike[str] | None = None) -> dict[str, Any] | None:
@@ -78,11 +78,11 @@ def read(name: str, *, folder: str | os.PathLike[str] | None = None) -> dict[str
     if record is None:
         return None
     content = {field: value for field, value in record.items() if field != "digest"}
-    if record["digest"] != _digest(content):
+    if record["digest"] != digest(content):
         raise DamagedRecord(f"{path} is not as it was written: its digest does not match. Make the record again.")
     if record["name"] != name:
         raise DamagedRecord(f"{path} holds the record {record['name']!r}, not {name!r}. Make the record again.")
-    return record | {"numbers": _with_infinity(record["numbers"])}
+    return record | {"numbers": with_infinity(record["numbers"])}
 
 
 def save(path: Path, record: Mapping[str, Any]) -> Path:
@@ -154,7 +154,8 @@ def _path(name: str, folder: str | os.PathLike[str] | None, *, must_exist: bool 
     return Path(folder) / name / "record.json"
 
 
-def _digest(content: Mapping[str, Any]) -> str:
+def digest(content: Mapping[str, Any]) -> str:
+    """SHA-256, in hexadecimal, of the canonical JSON of plain values."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -163,16 +164,16 @@ def _no_constant(word: str) -> float:
     raise ValueError(f"{word} is not a number of a record")
 
 
-def _plain(name: str, value: Any) -> Any:
-    """The value in JSON's own types; inf becomes a word."""
+def plain(name: str, value: Any) -> Any:
+    """The value in JSON's own types; inf becomes a word. ``ValueError`` naming it where there is none."""
     if is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
     if isinstance(value, Mapping):
-        return {str(key): _plain(f"{name}[{key!r}]", entry) for key, entry in value.items()}
+        return {str(key): plain(f"{name}[{key!r}]", entry) for key, entry in value.items()}
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
     if isinstance(value, (list, tuple, range)):
-        return [_plain(name, entry) for entry in value]
+        return [plain(name, entry) for entry in value]
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float) and value == math.inf:
@@ -182,9 +183,10 @@ def _plain(name: str, value: Any) -> Any:
     raise refuse(name, value, "made of numbers (not NaN, not -inf), words, lists and mappings")
 
 
-def _with_infinity(value: Any) -> Any:
+def with_infinity(value: Any) -> Any:
+    """Plain values with the word for infinity as ``math.inf`` again."""
     if isinstance(value, dict):
-        return {key: _with_infinity(entry) for key, entry in value.items()}
+        return {key: with_infinity(entry) for key, entry in value.items()}
     if isinstance(value, list):
-        return [_with_infinity(entry) for entry in value]
+        return [with_infinity(entry) for entry in value]
     return math.inf if value == INFINITY else value

@@ -1,33 +1,24 @@
 """The transformer experiments of the chapter: what each preset trains, how rates are chosen, what is recorded.
 
 Rates are chosen on one seed and reported on others, so that no method is judged on the draw that chose its rate.
-``python -m lrtransfer.stages.transformer.experiments [FOLDER [STORE [NAME]]]`` repeats the recorded experiment NAME of
-``RECORDS`` and writes FOLDER/NAME/record.json; with a STORE folder a run that was stopped goes on where it was.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer.numerics.arguments import choice, refuse
 from lrtransfer.numerics.fits import mean_and_error
-from lrtransfer.stages.transformer.runs import Run, run_key, train_or_read
+from lrtransfer.stages.transformer.runs import Run, train_or_read
 from lrtransfer.stages.transformer.settings import METHODS, StageCurves, StagedTransformer
-from lrtransfer.stages.transformer.text import topics
-from lrtransfer.sweeps import records
 
 Array = NDArray[np.float64]
 TUNED = tuple(name for name, growth in METHODS.items() if growth.beta is None)  # each with a rate of its own
-RECORD, SHORT = "stages-transformer", "stages-transformer-short"
-RECORDS = {RECORD: "full", SHORT: "short"}
-"""The recorded experiments, and the preset of each."""
 
 
 @dataclass(frozen=True)
@@ -226,64 +217,3 @@ def compare_starts(
         swept=np.array(row.swept, dtype=float),
         sweep=np.array(sweep, dtype=float).reshape(len(row.swept), len(TUNED), len(row.seeds)),
     )
-
-
-def make_record(
-    name: str = RECORD,
-    *,
-    preset: str | StagesPreset | None = None,
-    folder: str | Path | None = None,
-    store: str | Path,
-    device: str = "auto",
-    progress: Callable[[float], None] | None = None,
-) -> Path:
-    """Repeat the recorded experiment and write FOLDER/NAME/record.json; ``store`` as in ``compare_starts``.
-
-    ``preset``: its own by default. The duration is the sum over runs, also of a record made in several sittings.
-    Returns the path.
-    """
-    choice("name", name, tuple(RECORDS))
-    preset = RECORDS[name] if preset is None else preset
-    result = compare_starts(preset, device=device, store=store, progress=progress)
-    row = preset if isinstance(preset, StagesPreset) else STAGES_PRESETS[preset]
-    runs = [(lr, seed, m) for lr in row.lrs for seed in (row.selection_seed, *row.seeds) for m in METHODS]
-    files = [Path(store) / f"{run_key(row.transformer, *run)}.json" for run in runs]
-    spent = [kept for file in files if (kept := records.load(file, ("seconds", "cpu_seconds")))]
-    numbers = {key: value for key, value in asdict(result).items() if key not in ("settings", "preset")}
-    text = topics()
-    numbers["text"] = {"train": len(text.train), "held_out": len(text.held_out), "symbols": text.vocabulary}
-    numbers["cpu_seconds"] = round(sum(run["cpu_seconds"] for run in spent), 1)
-    return records.write(
-        name,
-        {"preset": result.preset, **asdict(row)},
-        numbers,
-        seconds=sum(run["seconds"] for run in spent),
-        folder=folder,
-        made_by=f"python -m lrtransfer.stages.transformer.experiments results runs/{name} {name}",
-        packages=("numpy", "torch"),
-    )
-
-
-def read_record(name: str = RECORD, *, folder: str | Path | None = None) -> StageComparison | None:
-    """The recorded comparison as ``compare_starts`` returned it; None where only the package is installed.
-
-    Raises ``DamagedRecord``, a ``ValueError``, for a record that is not whole.
-    """
-    record = records.read(choice("name", name, tuple(RECORDS)), folder=folder)
-    if record is None:
-        return None
-    numbers: dict[str, Any] = {key: record["numbers"].get(key) for key in StageComparison.__dataclass_fields__}
-    for key in ("lrs", "selection", "chosen", "steps", "stage", "curves", "final", "betas", "swept", "sweep"):
-        numbers[key] = np.array(numbers[key])
-    for key in ("tuned", "methods", "seeds"):
-        numbers[key] = tuple(numbers[key])
-    settings = StagedTransformer(**record["settings"]["transformer"])
-    return StageComparison(**numbers | {"preset": record["settings"]["preset"], "settings": settings})
-
-
-if __name__ == "__main__":
-    arguments = sys.argv[1:]
-    where = Path(arguments[0]) if arguments else Path("results")
-    called = arguments[2] if len(arguments) > 2 else RECORD
-    kept = Path(arguments[1]) if len(arguments) > 1 else Path("runs") / called
-    print(make_record(called, folder=where, store=kept, progress=lambda share: print(f"{share:.1%}", flush=True)))

@@ -1,0 +1,97 @@
+"""Recorded sweeps of this room: shipped settings files, trained on one machine and kept under results/residual-NAME/.
+
+``lrtransfer record residual-NAME`` trains the settings file NAME again; its runs are kept in a store until the record
+is written, so that it can be stopped and goes on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lrtransfer.numerics.arguments import choice
+from lrtransfer.rates import BestLR
+from lrtransfer.residual.networks.settings import as_dict, from_dict
+from lrtransfer.sweeps.recorder import Recipe, Sitting, recorded
+from lrtransfer.sweeps.run import run
+from lrtransfer.sweeps.settings_file import read_sweep
+from lrtransfer.sweeps.store import Store
+from lrtransfer.sweeps.sweep import CurveResult, Sweep
+
+NAMES = {
+    "mnist": "residual MLPs on 4000 MNIST images over depth (to 48) and width",
+    "patches": "convolutional residual networks on colour patches over depth",
+}
+
+
+def sweep_recipe(name: str, what: str, sweep: Sweep) -> Recipe:
+    """The record residual-NAME of a sweep: settings of every curve, and its final losses (rates, seeds)."""
+    curves = [
+        {"settings": {k: "none" if v is None else v for k, v in as_dict(c.settings).items()}, "lrs": list(c.lrs)}
+        for c in sweep.curves
+    ]
+
+    def make(sitting: Sitting) -> dict[str, Any]:
+        with Store(sitting.folder / "runs.sqlite") as kept:
+            results = run(sweep, kept, device=sitting.device)
+            keys = sweep.keys
+            devices = sorted({row.device for row in kept.rows() if row.key in keys})
+        return {"losses": [result.losses[-1] for result in results], "devices": devices}
+
+    settings = {"title": sweep.title, "seeds": list(sweep.seeds), "curves": curves}
+    return Recipe(f"residual-{name}", what, settings, make, packages=("numpy", "torch"))
+
+
+@cache
+def recipe(name: str) -> Recipe:
+    """The recipe of the settings file ``name``, one of ``NAMES``."""
+    return sweep_recipe(name, NAMES[choice("name", name, tuple(NAMES))], read_sweep(name))
+
+
+RECIPES = tuple(recipe(name) for name in NAMES)
+
+
+def read(name: str, *, folder: str | Path | None = None) -> tuple[dict[str, Any], tuple[CurveResult, ...]] | None:
+    """The record residual-NAME and its curves, of which only the final losses were kept; None if there is none.
+
+    Raises ``DamagedRecord``, a ``ValueError``, for one that was changed by hand or made with other settings.
+    """
+    return curves_of(recipe(name), folder=folder)
+
+
+def curves_of(
+    made_by: Recipe, *, folder: str | Path | None = None
+) -> tuple[dict[str, Any], tuple[CurveResult, ...]] | None:
+    """``read`` for any recipe of ``sweep_recipe``."""
+    entry = recorded(made_by, folder=folder)
+    if entry is None:
+        return None
+    seeds = np.array(entry["settings"]["seeds"])
+    return entry, tuple(
+        CurveResult(from_dict(curve["settings"]), np.array(curve["lrs"]), seeds, np.array(losses)[None])
+        for curve, losses in zip(entry["settings"]["curves"], entry["numbers"]["losses"], strict=True)
+    )
+
+
+def optima_by(results: Sequence[CurveResult], vary: str) -> dict[str, tuple[list[int], list[BestLR]]]:
+    """Best rates against depth or width, by parametrisation: the sizes, and ``BestLR`` of each.
+
+    ``vary``: "depth" or "width". Of the curves of a parametrisation those count whose other size is shared by most.
+    """
+    other = {"depth": "width", "width": "depth"}[choice("vary", vary, ("depth", "width"))]
+    found: dict[str, tuple[list[int], list[BestLR]]] = {}
+    for name in dict.fromkeys(r.settings.parametrisation for r in results):
+        mine = [r for r in results if r.settings.parametrisation == name]
+        held = Counter(getattr(r.settings, other) for r in mine)
+        fixed = max(
+            held, key=lambda size: len({getattr(r.settings, vary) for r in mine if getattr(r.settings, other) == size})
+        )
+        pairs = {getattr(r.settings, vary): r.best() for r in mine if getattr(r.settings, other) == fixed}
+        kept = [(size, best) for size, best in sorted(pairs.items()) if best is not None]
+        found[name] = ([size for size, _ in kept], [best for _, best in kept])
+    return found

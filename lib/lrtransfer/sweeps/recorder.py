@@ -1,0 +1,199 @@
+"""The one recorder: what makes a folder of results/, in one sitting or in several.
+
+A recipe names a record, says what its numbers depend on and how they are computed. ``record`` follows it and writes the
+record. What is done is kept under runs/NAME until then, so that a recording that was stopped goes on where it was;
+its duration is the sum over sittings. Recipes live in the papers' own modules, in a tuple ``RECIPES``, and are looked
+up by name: this room knows no paper.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lrtransfer.numerics.arguments import refuse
+from lrtransfer.sweeps import records
+from lrtransfer.sweeps.progress import bar
+
+MODULES = tuple(
+    f"lrtransfer.{room}.recorded" for room in ("depth", "width", "residual", "layers", "stages", "practice")
+)
+
+
+class Sitting:
+    """One sitting of a recording: where its parts are kept, and on which device it trains.
+
+    ``folder`` is kept from sitting to sitting, for stores of the recipe's own; ``device``: as in ``train_sweep``.
+    ``tell(share)`` moves the bar.
+    """
+
+    def __init__(self, folder: Path, device: str, key: str, tell: Callable[[float], None]) -> None:
+        self.folder, self.device, self.tell = folder, device, tell
+        self._key = key
+
+    def part(self, name: str, compute: Callable[[], Any]) -> Any:
+        """What ``compute()`` returns, as JSON gives it back; from an earlier sitting where that had come so far.
+
+        ``name``: of the part, unique in the recording. Lists come back as lists, inf as ``math.inf``. A part that was
+        kept with other settings of the recipe is computed anew.
+        """
+        file = self.folder / f"{name}.json"
+        kept = records.load(file, ("key", "part"))
+        if kept is None or kept["key"] != self._key:
+            kept = {"key": self._key, "part": records.plain(name, compute())}
+            records.save(file, kept)
+        return records.with_infinity(kept["part"])
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a record is made.
+
+    Parameters
+    ----------
+    name
+        The record's folder in results/, such as "layers-noise".
+    what
+        A line for people.
+    settings
+        A mapping or a dataclass of all that the numbers depend on: the record holds it.
+    make
+        A function of a ``Sitting`` that returns the numbers, a mapping.
+    packages
+        Those whose versions matter, next to Python's.
+    """
+
+    name: str
+    what: str
+    settings: Any
+    make: Callable[[Sitting], Mapping[str, Any]]
+    packages: tuple[str, ...] = ("numpy",)
+
+
+def recipes() -> dict[str, Recipe]:
+    """Every recipe of the installed package by name, in the order of ``MODULES``."""
+    found: dict[str, Recipe] = {}
+    for module in MODULES:
+        # A room may have no records; of one that is not there find_spec raises.
+        room = module.rpartition(".")[0]
+        if importlib.util.find_spec(room) is None or importlib.util.find_spec(module) is None:
+            continue
+        for recipe in importlib.import_module(module).RECIPES:
+            if recipe.name in found:
+                raise ValueError(f"Two recipes make {recipe.name!r}: name one of them otherwise.")
+            found[recipe.name] = recipe
+    return found
+
+
+def recipe_of(name: str) -> Recipe:
+    """The recipe of a record; ``ValueError`` naming those that there are."""
+    known = recipes()
+    if name not in known:
+        raise refuse("name", name, "one of " + ", ".join(repr(each) for each in known))
+    return known[name]
+
+
+def record(
+    recipe: Recipe,
+    *,
+    folder: str | Path | None = None,
+    runs: str | Path = "runs",
+    device: str = "auto",
+    again: bool = False,
+) -> Path:
+    """Follow a recipe and write FOLDER/NAME/record.json; returns its path.
+
+    Parameters
+    ----------
+    recipe
+        From ``recipe_of``, or your own.
+    folder
+        results/ of the repository by default.
+    runs
+        What is done is kept in RUNS/NAME: the same call goes on from there after Ctrl-C or ``kill -9``.
+    device
+        "auto", "cpu", "cuda" or "mps", for what trains.
+    again
+        True to throw away what earlier sittings kept.
+
+    Raises
+    ------
+    ValueError
+        For numbers that a record cannot hold, and what the recipe refuses.
+    FileNotFoundError
+        Where there is no results/ to write to.
+    """
+    if folder is None and not records.results().is_dir():
+        raise FileNotFoundError("This installation has no results folder: name one, --results FOLDER.")
+    kept = Path(runs) / recipe.name
+    if again:
+        shutil.rmtree(kept, ignore_errors=True)
+    kept.mkdir(parents=True, exist_ok=True)
+    key = records.digest({"settings": records.plain("settings", recipe.settings)})
+    with bar(recipe.name) as tell, _clock(kept / "seconds.json", key) as spent:
+        numbers = recipe.make(Sitting(kept, device, key, tell))
+        return records.write(
+            recipe.name,
+            recipe.settings,
+            numbers,
+            seconds=spent(),
+            folder=folder,
+            made_by=f"lrtransfer record {recipe.name}",
+            packages=recipe.packages,
+        )
+
+
+@contextmanager
+def _clock(file: Path, key: str) -> Iterator[Callable[[], float]]:
+    """A function that gives the seconds of all sittings so far; those of this one are kept however it ends."""
+    kept = records.load(file, ("key", "seconds"))
+    before = float(kept["seconds"]) if kept is not None and kept["key"] == key else 0.0
+    start = time.perf_counter()
+
+    def spent() -> float:
+        return before + time.perf_counter() - start
+
+    try:
+        yield spent
+    finally:
+        records.save(file, {"key": key, "seconds": spent()})
+
+
+def table(results: Path | None = None) -> str:
+    """Every record by name: when and how long it was made, or that it is not there, and what it is."""
+    known = recipes()
+    wide = max(map(len, known), default=0)
+    lines = []
+    for name, recipe in known.items():
+        entry = records.read(name, folder=results)
+        made = "not recorded" if entry is None else f"{entry['date']}, {entry['seconds'] / 60:.1f} min"
+        lines.append(f"{name:{wide}}  {made:22}  {recipe.what}")
+    return "\n".join(lines)
+
+
+def same_settings(recipe: Recipe, entry: Mapping[str, Any]) -> bool:
+    """Whether a record was made with the settings that its recipe has now."""
+    now = records.plain("settings", recipe.settings)
+    return json.dumps(now, sort_keys=True) == json.dumps(entry["settings"], sort_keys=True)
+
+
+def recorded(recipe: Recipe, *, folder: str | Path | None = None) -> dict[str, Any] | None:
+    """The record of a recipe, None where there is none; refused where it was made with other settings.
+
+    Raises ``records.DamagedRecord``, a ``ValueError``, naming the record.
+    """
+    entry = records.read(recipe.name, folder=folder)
+    if entry is not None and not same_settings(recipe, entry):
+        raise records.DamagedRecord(
+            f"results/{recipe.name} was made with other settings than the page asks for: "
+            f"`lrtransfer record {recipe.name}` makes it again."
+        )
+    return entry
