@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.page import claims, ledger
-from lrtransfer.page.claims import CORRECTED, FAILED, MEDIA_TYPE, OPEN, REPRODUCED, Check, judge
+from lrtransfer.page.claims import CORRECTED, FAILED, MEDIA_TYPE, OPEN, REPRODUCED, UNRESOLVED, Check, judge
 
 finite = st.floats(-1e6, 1e6)
 
@@ -52,6 +53,7 @@ def test_infinity_passes_only_where_it_is_a_bound():
         (dict(tolerance="small"), "tolerance"),
         (dict(relation="<"), "relation"),
         (dict(measured=[]), "measured"),
+        (dict(ours="no"), "ours"),
     ],
 )
 def test_bad_checks_name_the_argument(arguments, name):
@@ -65,6 +67,30 @@ def test_verdicts():
     assert judge("depth.model", good, correction="a sign").verdict == CORRECTED
     assert judge("depth.model", good, bad, correction="a sign").verdict == FAILED
     assert "fails:" in judge("depth.model", bad)._html()
+
+
+def test_only_the_paper_s_checks_decide():
+    good, bad = Check("x", 1, 1), Check("y", 2, 1, 0.5)
+    ours = Check("z", 2, 1, 0.5, ours=True)
+    found = judge("depth.model", good, ours)
+    assert found.verdict == REPRODUCED and "fails:</strong> (ours) z" in found._html()
+    assert found.as_dict()["measured"] == 1.0 and found.as_dict()["checks"][1]["ours"]
+    assert judge("depth.model", bad, ours).verdict == FAILED
+    with pytest.raises(ValueError, match=r"^checks = .*paper's own statement"):
+        judge("depth.model", ours)
+
+
+@pytest.mark.parametrize(("value", "outcome", "verdict"), [(-1.0, "holds", REPRODUCED), (1.0, "fails", FAILED)])
+def test_what_seeds_cannot_tell_is_not_resolved(value, outcome, verdict):
+    told = Check.of(Estimate(value, 0.1, 9), "it falls", "<=", 0)
+    assert (told.outcome, judge("depth.model", told).verdict) == (outcome, verdict)
+    open_one = Check.of(Estimate(value, 2.0, 9), "it falls", "<=", 0)
+    assert open_one.outcome == "not resolved" and not open_one.passed
+    found = judge("depth.model", told, open_one, correction="a sign")
+    assert found.verdict == (UNRESOLVED if verdict == REPRODUCED else FAILED)
+    assert "not resolved:</strong> it falls" in found._html() and "?? " in found._text()
+    aside = Check.of(Estimate(value, 2.0, 9), "it falls", "<=", 0, ours=True)
+    assert judge("depth.model", told, aside).verdict == verdict
 
 
 def test_the_scalar_fields_are_those_of_the_failing_check():

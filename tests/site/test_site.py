@@ -15,7 +15,7 @@ import key_figures
 from lrtransfer.page.claims import OPEN, statements
 
 ROOT = Path(__file__).resolve().parents[2]
-VERDICTS = {"reproduced", "reproduced with a correction", "not reproduced", OPEN}
+VERDICTS = {"reproduced", "reproduced with a correction", "not resolved", "not reproduced", OPEN}
 
 
 @pytest.fixture(scope="module")

@@ -91,6 +91,13 @@ def count(name: str, value: object, *, minimum: int = 0, maximum: int | None = N
     return whole
 
 
+def flag(name: str, value: object) -> bool:
+    """True or False, and nothing that only passes for one."""
+    if not isinstance(value, bool | np.bool_):
+        raise refuse(name, value, "True or False")
+    return bool(value)
+
+
 def function(name: str, value: object, allowed: str) -> None:
     """Something that can be called; ``allowed`` says what it must do."""
     if not callable(value):

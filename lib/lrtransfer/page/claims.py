@@ -21,17 +21,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lrtransfer.numerics.arguments import choice, refuse
-from lrtransfer.numerics.estimates import Estimate
+from lrtransfer.numerics.arguments import choice, flag, refuse
+from lrtransfer.numerics.estimates import FAILS, HOLDS, Estimate
+from lrtransfer.numerics.estimates import OPEN as UNDECIDED
 
 MEDIA_TYPE = "application/vnd.lrtransfer.claim+json"
-REPRODUCED, CORRECTED, FAILED, OPEN = (
+REPRODUCED, CORRECTED, UNRESOLVED, FAILED, OPEN = (
     "reproduced",
     "reproduced with a correction",
+    "not resolved",
     "not reproduced",
     "open",
 )
-MARKS = {REPRODUCED: "✓", CORRECTED: "✓*", FAILED: "✗", OPEN: "○"}
+MARKS = {REPRODUCED: "✓", CORRECTED: "✓*", UNRESOLVED: "?", FAILED: "✗", OPEN: "○"}
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,8 @@ class Check:
     expected    the paper's number, or the corrected one
     tolerance   largest allowed distance, absolute, in the unit of ``measured``
     relation    "=" (|measured - expected| <= tolerance), "<=" or ">=" (a bound, with the tolerance as slack)
+    ours        whether the statement is this book's and not the paper's: it is shown, and decides no verdict
+    undecided   whether the error of what was measured leaves a check that does not pass undecided (``Check.of`` says)
     """
 
     what: str
@@ -68,8 +72,12 @@ class Check:
     expected: ArrayLike
     tolerance: float = 0.0
     relation: str = "="
+    ours: bool = False
+    undecided: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("ours", "undecided"):
+            flag(name, getattr(self, name))
         choice("relation", self.relation, ("=", "<=", ">="))
         if not (isinstance(self.tolerance, (int, float, np.number)) and 0 <= self.tolerance < np.inf):
             raise refuse("tolerance", self.tolerance, "a finite number not below 0")
@@ -92,10 +100,16 @@ class Check:
         object.__setattr__(self, "_distance", float(distance.flat[worst]))
 
     @classmethod
-    def of(cls, estimate: Estimate, what: str, relation: str, bound: float) -> Check:
-        """The check that passes only where the outcome of ``estimate`` is "holds"; it says value, error and outcome."""
-        found = f"{what}: {estimate} over {estimate.seeds} seeds, {estimate.outcome(relation, bound)}; 95 % end"
-        return cls(found, estimate.ends(relation)[0], bound, relation=">=" if relation == ">=" else "<=")
+    def of(cls, estimate: Estimate, what: str, relation: str, bound: float, *, ours: bool = False) -> Check:
+        """The check whose outcome is that of ``estimate``: it passes only where that is "holds".
+
+        ``relation`` "<=", ">=" or "within" (in size) a ``bound``. Its words give value, error and outcome; measured is
+        the end of the interval that is unfavourable.
+        """
+        outcome = estimate.outcome(relation, bound)
+        found = f"{what}: {estimate} over {estimate.seeds} seeds, {outcome}; 95 % end"
+        way = ">=" if relation == ">=" else "<="
+        return cls(found, estimate.ends(relation)[0], bound, 0.0, way, ours, undecided=outcome == UNDECIDED)
 
     @property
     def distance(self) -> float:
@@ -107,10 +121,15 @@ class Check:
         """Whether the distance is within the tolerance."""
         return bool(self.distance <= self.tolerance)
 
+    @property
+    def outcome(self) -> str:
+        """One of "holds", "fails" and "not resolved"."""
+        return HOLDS if self.passed else UNDECIDED if self.undecided else FAILS
+
     def as_dict(self) -> dict[str, Any]:
         """Plain values for claims.json."""
         numbers = {k: _json_number(v) for k, v in asdict(self).items()}
-        return numbers | {"passed": self.passed}
+        return numbers | {"passed": self.passed, "outcome": self.outcome}
 
 
 @dataclass(frozen=True)
@@ -128,9 +147,16 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """``not reproduced`` if any check fails; else ``reproduced``, with a correction if one is stated."""
-        if not all(check.passed for check in self.checks):
+        """What the checks of the paper's own statement say; those of this book's decide nothing.
+
+        ``not reproduced`` if one fails; else ``not resolved`` if one is undecided; else ``reproduced``, with a
+        correction if one is stated.
+        """
+        outcomes = {check.outcome for check in self.checks if not check.ours}
+        if FAILS in outcomes:
             return FAILED
+        if UNDECIDED in outcomes:
+            return UNRESOLVED
         return CORRECTED if self.correction else REPRODUCED
 
     @property
@@ -139,8 +165,8 @@ class Claim:
         return "claim-" + self.id.replace(".", "-")
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for claims.json; the scalar fields are those of the check nearest to failing."""
-        worst = max(self.checks, key=_strain)
+        """Plain values for claims.json; the scalar fields are those of the paper's check nearest to failing."""
+        worst = max((check for check in self.checks if not check.ours), key=_strain)
         return {
             "id": self.id,
             "chapter": self.statement.chapter,
@@ -159,15 +185,13 @@ class Claim:
 
     def _text(self) -> str:
         lines = [f"{self.id} ({self.statement.seed_label}): {self.verdict}"]
-        lines += [f"  {'ok ' if c.passed else 'NO '} {c.what}: {_sentence(c)}" for c in self.checks]
+        marks = {HOLDS: "ok ", UNDECIDED: "?? ", FAILS: "NO "}
+        lines += [f"  {marks[c.outcome]} {_whose(c)}{c.what}: {_sentence(c)}" for c in self.checks]
         return "\n".join(lines + ([f"  correction: {self.correction}"] if self.correction else []))
 
     def _html(self) -> str:
         # Inline styles are the fallback for notebooks without the book's style sheet.
-        rows = "".join(
-            f"<li>{'' if c.passed else '<strong>fails:</strong> '}{html.escape(c.what)}: {_sentence(c)}</li>"
-            for c in self.checks
-        )
+        rows = "".join(f"<li>{_state(c)}{_whose(c)}{html.escape(c.what)}: {_sentence(c)}</li>" for c in self.checks)
         more = f"<p><em>Correction.</em> {html.escape(self.correction)}</p>" if self.correction else ""
         kind = self.verdict.replace(" ", "-")
         return (
@@ -193,6 +217,8 @@ def judge(id: str, *checks: Check, correction: str = "") -> Claim:
         raise refuse("id", id, "an id of claims.csv, such as 'depth.sharpness'")
     if not checks:
         raise refuse("checks", checks, "at least one Check: a verdict needs a measurement")
+    if all(check.ours for check in checks):
+        raise refuse("checks", [check.what for check in checks], "with one of the paper's own statement at least")
     return Claim(id, tuple(checks), correction)
 
 
@@ -244,6 +270,14 @@ def _strain(check: Check) -> float:
 def _json_number(value: Any) -> Any:
     """JSON has no infinity: it travels as the word that ``float`` reads back."""
     return str(value) if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _state(check: Check) -> str:
+    return "" if check.passed else f"<strong>{check.outcome}:</strong> "
+
+
+def _whose(check: Check) -> str:
+    return "(ours) " if check.ours else ""
 
 
 def _sentence(check: Check) -> str:
