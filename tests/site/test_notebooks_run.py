@@ -137,6 +137,7 @@ def run_in(kernel, cell, folder):
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
 
+@pytest.mark.site
 def test_install_cell_installs_and_replaces_nothing(kernel, tmp_path):
     (tmp_path / "repository").mkdir()
     address = repository_with(tmp_path / "repository")
@@ -190,6 +191,7 @@ def runs(tmp_path_factory):
         return installed, {key: job.result() for key, job in jobs.items()}
 
 
+@pytest.mark.site
 @pytest.mark.parametrize("widgets", ["pinned", "7.7.1"])
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_notebook_runs_with_only_the_wheel(runs, name, widgets):
