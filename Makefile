@@ -1,5 +1,5 @@
 # make book   build the site            make test   lint, types, tests, notebooks, browser checks
-# make fast   lint, types, every test that needs no site; ROOM=depth for one room (about a minute less)
+# make fast   lint, types, every test that needs no site; ROOM=depth for one room
 # make serve  open it on localhost      make bench  timings
 # TORCH_INDEX=ADDRESS takes torch alone from that package index: a CPU build without CUDA libraries, for example
 PYTHON ?= python3
@@ -39,7 +39,7 @@ check: $(READY)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/python tools/notebooks/cells.py check
 	$(BIN)/mypy
-	$(BIN)/codespell README.md book lib tests tools
+	$(BIN)/codespell README.md CONTRIBUTING.md CHANGELOG.md book lib tests tools
 
 # Two workers share the tests; each keeps to one thread, so that two cores do twice the work.
 PYTEST := $(BIN)/python -m pytest -n 2
