@@ -28,7 +28,7 @@ serve: book
 	@$(BIN)/python tools/build/serve.py $(PORT)
 
 notebooks: $(READY)
-	PYTHONPATH=tools/build $(BIN)/python tools/notebooks.py
+	$(BIN)/python tools/notebooks/notebooks.py
 
 picture: book
 	$(BIN)/python tools/build/picture.py

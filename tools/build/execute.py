@@ -78,7 +78,7 @@ def chapters() -> list[Path]:
 
 
 @cache
-def _reader_config() -> Any:
+def reader_config() -> Any:
     from myst_parser.config.main import MdParserConfig
 
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
@@ -90,7 +90,7 @@ def read_notebook(path: Path) -> Any:
     from myst_nb.core.read import read_myst_markdown_notebook
 
     notebook = read_myst_markdown_notebook(
-        path.read_text(encoding="utf-8"), config=_reader_config(), add_source_map=True, path=path
+        path.read_text(encoding="utf-8"), config=reader_config(), add_source_map=True, path=path
     )
     return notebook
 
