@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-TOOLS = ("", "build", "build/extensions", "notebooks")
+TOOLS = ("build", "build/extensions", "notebooks")
 sys.path[:0] = [*(str(ROOT / "tools" / folder) for folder in TOOLS), str(ROOT / "tests" / "helpers")]
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
