@@ -71,15 +71,17 @@ def measured_orders(depths: ArrayLike, r: float, mu_xx: float) -> MeasuredOrders
     MeasuredOrders
         in units of ``mu_xx``; the differences are good to about 1e-6 of the curvature
     """
-    data, h = dict(mu_yx=r * mu_xx, mu_xx=mu_xx), DIFFERENCE
+    mu_yx, h = r * mu_xx, DIFFERENCE
     rows = []
     for depth in np.atleast_1d(check_depth(depths, "depths")).astype(int).tolist():
         w = minimum_weight(depth, r)
-        hessian = full_hessian(np.full(depth, w), **data)
+        hessian = full_hessian(np.full(depth, w), mu_yx=mu_yx, mu_xx=mu_xx)
         eigenvalues = np.linalg.eigvalsh(hessian)
-        below, at, above = loss(w + h * np.array([-1, 0, 1]), depth, **data)  # the curve loss(w, ..., w)
+        below, at, above = loss(
+            w + h * np.array([-1, 0, 1]), depth, mu_yx=mu_yx, mu_xx=mu_xx
+        )  # the curve loss(w, ..., w)
         around = np.array([w - h, w + h])
-        velocity = np.diff(gradient_descent(1.0, depth, 1, init=around**depth, **data), axis=0)[0]
+        velocity = np.diff(gradient_descent(1.0, depth, 1, init=around**depth, mu_yx=mu_yx, mu_xx=mu_xx), axis=0)[0]
         right = -np.diff(velocity)[0] / (2 * h)  # the slope of the true gradient along equal weights
         others = np.abs(eigenvalues[:-1]).max(initial=0.0)
         rows.append([eigenvalues[-1], others, right, (below - 2 * at + above) / h**2, hessian[0, 0]])
@@ -294,7 +296,8 @@ def carried_rate(source: ArrayLike, depth: int, r: ArrayLike) -> Floats:
     depth
         L, where the rate is used
     """
-    return max_stable_lr(source, r) * source / depth / max_stable_lr(depth, r)
+    layers = check_depth(source, "source")
+    return max_stable_lr(layers, r) * layers / depth / max_stable_lr(depth, r)
 
 
 def targets_reached(source: int, depth: int, targets: ArrayLike, *, threshold: float = 1e-6) -> NDArray[np.bool_]:

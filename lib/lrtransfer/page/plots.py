@@ -77,7 +77,8 @@ def family(ax: Axes, x: ArrayLike, curves: ArrayLike, names: Sequence[str] | Non
     x (points,); curves (points, members), one column a member; names of the members, for the legend
     """
     columns = np.asarray(curves, dtype=float).T
-    for curve, name, color in zip(columns, names or [None] * len(columns), ordered_colors(len(columns)), strict=True):
+    words: Sequence[str | None] = names or [None] * len(columns)
+    for curve, name, color in zip(columns, words, ordered_colors(len(columns)), strict=True):
         ax.plot(x, curve, color=color, label=name, **look)
 
 
