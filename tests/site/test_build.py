@@ -1,113 +1,184 @@
-"""The build: what is executed again and what is not, and how a broken chapter ends it."""
+"""The build: how a chapter is executed, how a broken one ends it, how builds and readers meet."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-import time
+import threading
 from pathlib import Path
 
+import filelock
 import pytest
+from small_book import chapter, contents
 
 import execute
-
-HEADER = """---
-jupytext:
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
-
-# A chapter
-
-"""
+import site_build
+from progress import Progress
+from swap import put_in_place
 
 
 @pytest.fixture
 def book(tmp_path, monkeypatch):
-    """A book of one small chapter, built in a folder of its own; returns a function that writes the chapter."""
-    for folder in ("book", "lib"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "lib" / "engine.py").write_text("x = 1\n")
-    (tmp_path / "requirements.txt").write_text("numpy==1\n")
-    (tmp_path / "_toc.yml").write_text("root: book/one\n")
-    (tmp_path / "_config.yml").write_text("parse: {myst_enable_extensions: [colon_fence, dollarmath]}\n")
+    """A book of one small chapter in a folder of its own; returns a function that writes the chapter."""
+    contents(tmp_path, ["one"])
     monkeypatch.setattr(execute, "ROOT", tmp_path)
-    monkeypatch.setattr(execute, "EXECUTED", tmp_path / "_build" / ".executed")
-    monkeypatch.setattr(execute, "TIMES", tmp_path / "_build" / ".executed" / "seconds.json")
+    monkeypatch.delenv("LRTRANSFER_PRESET", raising=False)
 
-    def write(code: str, prose: str = "Prose.", tags: str = "") -> None:
-        text = f"{HEADER}{prose}\n\n```{{code-cell}} ipython3\n{tags}{code}\n```\n"
-        (tmp_path / "book" / "one.md").write_text(text, encoding="utf-8")
+    def write(code: str) -> None:
+        (tmp_path / "book" / "one.md").write_text(chapter(code), encoding="utf-8")
 
     return write
-
-
-def test_a_chapter_is_executed_again_when_and_only_when_its_outputs_could_change(book, tmp_path):
-    book("print(1 + 1)")
-    assert execute.execute()["one"] is not None
-    assert execute.execute()["one"] is None
-    book("print(1 + 1)", prose="Other prose.")
-    assert execute.execute()["one"] is None, "prose alone"
-    book("print(1 + 1)", prose="Other prose.", tags=":tags: [hide-input]\n")
-    assert execute.execute()["one"] is None, "tags and captions"
-    book("print(1 + 2)")
-    assert execute.execute()["one"] is not None, "a cell"
-    (tmp_path / "lib" / "engine.py").write_text("x = 2\n")
-    assert execute.execute()["one"] is not None, "the package"
-    (tmp_path / "requirements.txt").write_text("numpy==2\n")
-    assert execute.execute()["one"] is not None, "the pins"
-    assert execute.execute(fresh=True)["one"] is not None, "on demand"
-
-
-def test_the_preset_is_part_of_the_key(book, monkeypatch):
-    before = execute.execution_key()
-    monkeypatch.setenv("LRTRANSFER_PRESET", "smoke")
-    assert execute.execution_key() != before
 
 
 def test_a_failing_cell_ends_the_build_with_its_traceback(book):
     book("value = {}\nvalue['missing key']")
     with pytest.raises(SystemExit, match=r"(?s)book/one\.md.*KeyError.*missing key"):
-        execute.execute()
+        execute.execute(Progress())
     book("print('mended')")
-    assert execute.execute()["one"] is not None
+    assert execute.execute(Progress())["one"] is not None
 
 
-def test_a_warning_ends_the_build(book):
-    book("import warnings\nwarnings.warn('look here')")
-    with pytest.raises(SystemExit, match=r"(?s)look here.*import warnings"):
-        execute.execute()
+def test_a_warning_ends_the_build_also_of_a_chapter_that_passed_before(book, tmp_path):
+    book("from pathlib import Path\nimport engine, sys\nsys.stderr.write(Path(engine.NOISE).read_text())")
+    (tmp_path / "lib" / "engine.py").write_text(f"NOISE = {str(tmp_path / '.hidden')!r}\n")
+    (tmp_path / ".hidden").write_text("")
+    assert execute.execute(Progress())["one"] is not None
+    (tmp_path / ".hidden").write_text("look here")  # nothing that the book's memory knows of
+    assert execute.execute(Progress())["one"] is None
+    for fresh in (True, False):
+        with pytest.raises(SystemExit, match=r"(?s)look here.*from pathlib import Path"):
+            execute.execute(Progress(), fresh=fresh)
 
 
 def test_a_chapter_runs_in_an_empty_folder_on_one_thread(book):
     book("import os\nassert os.listdir() == []\nassert os.environ['OMP_NUM_THREADS'] == '1'")
-    assert execute.execute()["one"] is not None
+    assert execute.execute(Progress())["one"] is not None
 
 
-def test_workers_leave_when_their_build_is_killed(tmp_path):
-    script = tmp_path / "parent.py"
-    script.write_text(
-        "import os, sys, time\n"
+@pytest.mark.parametrize("end", ["SIGKILL", "SIGINT"])
+def test_no_kernel_outlives_a_build_that_is_ended(book, tmp_path, end):
+    import signal
+
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    # The kernel holds the pipe open as long as it lives, and its reader then reads to the end.
+    book(f"import signal\npipe = open({str(pipe)!r}, 'w')\nprint('running', file=pipe, flush=True)\nsignal.pause()")
+    script = (
+        "import sys\n"
         f"sys.path.insert(0, {str(Path(execute.__file__).parent)!r})\n"
-        "from concurrent.futures import ProcessPoolExecutor\n"
-        "import execute\n"
-        "with ProcessPoolExecutor(1, initializer=execute.leave_with, initargs=(os.getpid(),)) as pool:\n"
-        "    print(pool.submit(os.getpid).result(), flush=True)\n"
-        "    time.sleep(60)\n"
+        "from pathlib import Path\n"
+        "import execute, progress\n"
+        f"execute.ROOT = Path({str(tmp_path)!r})\n"
+        "execute.execute(progress.Progress())\n"
     )
-    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as parent:
-        worker = int(parent.stdout.readline())
-        parent.kill()
-    for _ in range(200):
-        try:
-            os.kill(worker, 0)
-        except ProcessLookupError:
-            return
-        time.sleep(0.1)
-    pytest.fail("the worker outlived its build by 20 seconds")
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([sys.executable, "-c", script], **quiet) as build, pipe.open() as reader:
+        assert reader.readline() == "running\n"
+        build.send_signal(getattr(signal, end))
+        assert reader.read() == ""
+        assert build.wait() != 0
+
+
+# The site
+
+
+@pytest.fixture
+def rendered(book, tmp_path, monkeypatch):
+    """A book whose pages are made without Sphinx; returns what the next rendering makes: pages, or an exception."""
+    book("1 + 1")
+    pages = {"index.html": "old"}
+
+    def render(aside):
+        html = aside / "_build" / "html"
+        html.mkdir(parents=True)
+        for name, text in pages.items():
+            if isinstance(text, BaseException):
+                raise text
+            (html / name).write_text(text)
+        return html
+
+    monkeypatch.setattr(site_build, "_render", render)
+    return pages
+
+
+def test_a_new_site_replaces_the_old_one_and_a_broken_one_does_not(rendered, tmp_path):
+    index = tmp_path / "_build" / "html" / "index.html"
+    site_build.build(Progress())
+    assert index.read_text() == "old"
+    rendered["index.html"] = SystemExit("a warning")
+    with pytest.raises(SystemExit, match="a warning"):
+        site_build.build(Progress())
+    assert index.read_text() == "old"
+    rendered["index.html"] = "new"
+    site_build.build(Progress())
+    assert index.read_text() == "new"
+    assert {path.name for path in (tmp_path / "_build").iterdir()} == {"html", ".executed"}
+
+
+def test_a_chapter_executed_while_rendering_is_refused(rendered, monkeypatch, tmp_path):
+    render = site_build._render
+
+    def and_execute(aside):
+        (execute.cache_folder() / "cache" / "executed" / "another").mkdir()
+        return render(aside)
+
+    monkeypatch.setattr(site_build, "_render", and_execute)
+    with pytest.raises(SystemExit, match="edited meanwhile"):
+        site_build.build(Progress())
+    assert not (tmp_path / "_build" / "html").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux exchanges two folders in one step")
+def test_a_reader_finds_every_page_while_sites_are_swapped(tmp_path):
+    place, page = tmp_path / "html", tmp_path / "html" / "index.html"
+    done, missing, found = threading.Event(), [], set()
+
+    def read():
+        while not done.is_set():
+            try:
+                found.add(page.read_text())
+            except FileNotFoundError as error:
+                missing.append(error)
+
+    def site(text):
+        (tmp_path / "aside").mkdir()
+        (tmp_path / "aside" / "index.html").write_text(text)
+        put_in_place(tmp_path / "aside", place)
+
+    site("0")
+    reader = threading.Thread(target=read)
+    reader.start()
+    for number in range(1, 300):
+        site(str(number))
+    done.set()
+    reader.join()
+    assert missing == [] and len(found) > 1
+    assert page.read_text() == "299" and [path.name for path in tmp_path.iterdir()] == ["html"]
+
+
+def test_where_folders_cannot_be_exchanged_the_old_one_goes_aside(tmp_path, monkeypatch):
+    monkeypatch.setattr("swap._exchange", lambda one, other: False)
+    for name in ("aside", "html"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).touch()
+    put_in_place(tmp_path / "aside", tmp_path / "html")
+    assert [str(path.relative_to(tmp_path)) for path in sorted(tmp_path.rglob("*"))] == ["html", "html/aside"]
+
+
+def test_a_second_build_says_that_it_waits(rendered, tmp_path, monkeypatch):
+    class Said(Progress):
+        def say(self, text):
+            said.append(text)
+            if "waiting" in text:
+                lock.release()
+
+    said: list[str] = []
+    (tmp_path / "_build").mkdir()
+    lock = filelock.FileLock(tmp_path / "_build" / ".lock")
+    lock.acquire()
+    monkeypatch.setattr(site_build, "Progress", Said)
+    monkeypatch.setattr(sys, "argv", ["site_build"])
+    site_build.main()
+    assert said[0] == "Another build of this folder is running: waiting for it."
+    assert (tmp_path / "_build" / "html" / "index.html").read_text() == "old"

@@ -1,29 +1,29 @@
-"""Execute the chapters in parallel, and only those whose code, lib/ or pins changed since they were last executed.
+"""Execute the chapters in parallel, and only those that something has changed for since they were last executed.
 
-Executed notebooks are kept under _build/.executed/KEY, where KEY is a hash of everything outside a chapter that its
-outputs depend on; inside it a chapter is recognised by its code. Sphinx then only reads outputs, from a jupyter-cache.
+Executed notebooks are kept under _build/.executed/PRESET, each with what it depended on (see memory.py), so that
+going from one preset to another and back executes nothing. Sphinx then only reads outputs, from a jupyter-cache.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
+import asyncio
 import os
 import shutil
-import sys
+import signal
 import tempfile
-import threading
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+import memory
+from progress import Progress
+
 ROOT = Path(__file__).resolve().parents[2]
-EXECUTED = ROOT / "_build" / ".executed"
-TIMES = EXECUTED / "seconds.json"
 TIMEOUT = 600  # seconds a cell may run
 
 # One thread a kernel (two of them on a busy machine can be ten times slower than one), and no idle spinning. Memory
@@ -41,25 +41,27 @@ ENVIRONMENT = {
     "LRTRANSFER_RUNS": "",
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",
 }
+_clients: set[Any] = set()  # of the kernels that run now
 
 
-def execution_key() -> str:
-    """Hash of what every chapter's outputs depend on: the package, the pins, the preset, the Python version."""
-    files = sorted(p for p in (ROOT / "lib").rglob("*") if p.suffix in {".py", ".csv", ".css", ".gz"})
-    digest = hashlib.sha256()
-    for path in [*files, ROOT / "requirements.txt"]:
-        digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    digest.update(os.environ.get("LRTRANSFER_PRESET", "book").encode())
-    digest.update(sys.version.encode())
-    return digest.hexdigest()[:16]
+def executed_folder() -> Path:
+    """The folder of the executed notebooks, of every preset."""
+    return ROOT / "_build" / ".executed"
 
 
 def cache_folder() -> Path:
-    """The folder of the executed notebooks that are current for this tree.
+    """The folder of the notebooks executed under the preset in force.
 
-    A build fixes it once for all its processes, so that an edit made meanwhile counts for the next build.
+    Raises ``ValueError`` when LRTRANSFER_PRESET holds a word that is no preset.
     """
-    return Path(os.environ.get("LRTRANSFER_EXECUTED") or EXECUTED / execution_key())
+    from lrtransfer.page.scale import preset
+
+    return executed_folder() / preset()
+
+
+def _kept(path: Path) -> Path:
+    """Where the executed notebook of a chapter is kept."""
+    return cache_folder() / "notebooks" / f"{path.stem}.ipynb"
 
 
 def toc_entries() -> list[tuple[str, bool]]:
@@ -78,10 +80,10 @@ def chapters() -> list[Path]:
 
 
 @cache
-def reader_config() -> Any:
+def _reader_config(settings: Path) -> Any:
     from myst_parser.config.main import MdParserConfig
 
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    config = yaml.safe_load(settings.read_text(encoding="utf-8"))
     return MdParserConfig(enable_extensions=set(config["parse"]["myst_enable_extensions"]))
 
 
@@ -90,20 +92,28 @@ def read_notebook(path: Path) -> Any:
     from myst_nb.core.read import read_myst_markdown_notebook
 
     notebook = read_myst_markdown_notebook(
-        path.read_text(encoding="utf-8"), config=reader_config(), add_source_map=True, path=path
+        path.read_text(encoding="utf-8"), config=_reader_config(ROOT / "_config.yml"), add_source_map=True, path=path
     )
     return notebook
 
 
-def run_notebook(notebook: Any, folder: str, environment: dict[str, str] | None = None) -> tuple[Any, float, str]:
+def run_notebook(
+    notebook: Any,
+    folder: str,
+    environment: dict[str, str] | None = None,
+    on_cell: Callable[[], None] | None = None,
+) -> tuple[Any, float, str]:
     """Execute a notebook in ``folder``; returns it, the seconds it took and what went wrong ("" if nothing).
 
-    Anything written to stderr, a warning included, counts as wrong.
+    Anything written to stderr, a warning included, counts as wrong. ``on_cell`` is called after each cell of code.
     """
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-    os.environ.update(ENVIRONMENT | (environment or {}))
+    def executed(**_: Any) -> None:
+        if on_cell is not None:
+            on_cell()
+
     client = NotebookClient(
         notebook,
         timeout=TIMEOUT,
@@ -111,12 +121,16 @@ def run_notebook(notebook: Any, folder: str, environment: dict[str, str] | None 
         resources={"metadata": {"path": folder}},
         store_widget_state=False,
         record_timing=False,  # the cache compares metadata, and times would differ
+        on_cell_executed=executed,
     )
     start = time.perf_counter()
+    _clients.add(client)
     try:
-        client.execute()
+        asyncio.run(client.async_execute(env=os.environ | ENVIRONMENT | (environment or {})))
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         return notebook, time.perf_counter() - start, str(error)
+    finally:
+        _clients.discard(client)
     noise = [
         f"{output['text']}\n  printed by the cell that starts: {cell['source'].splitlines()[0]}"
         for cell in notebook["cells"]
@@ -126,42 +140,74 @@ def run_notebook(notebook: Any, folder: str, environment: dict[str, str] | None 
     return notebook, time.perf_counter() - start, "\n".join(noise)
 
 
-def leave_with(parent: int) -> None:
-    """End this process when ``parent`` has gone: a killed build must not leave workers that hold the build's lock."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+def _stop_kernels() -> None:
+    for client in list(_clients):
+        if client.km is not None and client.km.has_kernel:
+            os.kill(client.km.provisioner.pid, signal.SIGKILL)
 
 
-def _job(path: Path) -> tuple[Any, float, str]:
-    with tempfile.TemporaryDirectory() as folder:  # a chapter may depend on nothing but the package
-        return run_notebook(read_notebook(path), folder)
-
-
-def _recall(notebook: Any, kept: Path) -> bool:
-    """Give a notebook the outputs of its last execution, if that had the same code; whether it had."""
+def _execute_page(path: Path, notebook: Any, why: str, progress: Progress) -> tuple[Any, float, str]:
+    """Execute a chapter and keep it if nothing went wrong; returns what ``run_notebook`` does."""
     import nbformat
 
-    if not kept.is_file():
-        return False
-    old = [cell for cell in nbformat.read(kept, as_version=4).cells if cell.cell_type == "code"]
+    progress.started(path.stem, sum(bool(source.strip()) for source, _ in memory.code_of(notebook)), why)
+    started = time.time()
+    # An empty folder to run in, for a chapter may depend on nothing but the repository.
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as beside:
+        log = Path(beside) / "reads"
+        environment = memory.surroundings(ROOT, log)
+        notebook, seconds, wrong = run_notebook(notebook, folder, environment, lambda: progress.cell(path.stem))
+        depended = memory.dependences(ROOT, log, started, ENVIRONMENT)
+    progress.ended(path.stem, wrong=bool(wrong))
+    if not wrong:
+        kept = _kept(path)
+        notebook.metadata["executed"] = {"seconds": round(seconds, 1), **depended}
+        nbformat.write(notebook, kept.with_suffix(".part"))  # a build killed here leaves no half-written notebook
+        kept.with_suffix(".part").replace(kept)
+        del notebook.metadata["executed"]
+    return notebook, seconds, wrong
+
+
+def _execute_pages(todo: dict[Path, tuple[Any, str]], progress: Progress) -> dict[Path, tuple[Any, float, str]]:
+    """Execute chapters, as many at a time as there are processors, in the order given; what became of each."""
+    pool = ThreadPoolExecutor(max_workers=max(1, min(len(todo), os.cpu_count() or 1)))
+    jobs: dict[Path, Future[tuple[Any, float, str]]] = {}
+    try:
+        for path, (notebook, why) in todo.items():
+            jobs[path] = pool.submit(_execute_page, path, notebook, why, progress)
+        while wait(jobs.values(), timeout=0.5).not_done:
+            progress.tick()
+    except BaseException:  # above all Ctrl-C: the kernels have not heard it
+        pool.shutdown(wait=False, cancel_futures=True)
+        _stop_kernels()
+        raise
+    pool.shutdown()
+    return {path: job.result() for path, job in jobs.items()}
+
+
+def _reason(notebook: Any, kept: Any | None) -> str:
+    """Why a chapter must be executed; "" when the outputs that are kept of it are current."""
+    if kept is None:
+        return "not executed yet"
+    if memory.code_of(notebook) != memory.code_of(kept):
+        return "its cells"
+    return memory.change(ROOT, kept.metadata["executed"], ENVIRONMENT)
+
+
+def _recall(notebook: Any, kept: Any) -> None:
+    """Give a notebook the outputs of its last execution."""
+    old = [cell for cell in kept.cells if cell.cell_type == "code"]
     new = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    if [cell.source for cell in old] != [cell.source for cell in new]:
-        return False
     for cell, executed in zip(new, old, strict=True):
         cell.outputs, cell.execution_count = executed.outputs, executed.execution_count
-    return True
 
 
-def _publish(executed: dict[Path, tuple[Any, float]], folder: Path) -> None:
+def _publish(executed: dict[Path, tuple[Any, float]]) -> None:
     """Put executed notebooks where Sphinx looks for them: a jupyter-cache, made anew."""
     from jupyter_cache import get_cache
     from jupyter_cache.base import CacheBundleIn
 
+    folder = cache_folder() / "cache"
     shutil.rmtree(folder, ignore_errors=True)
     store = get_cache(str(folder))
     for path, (notebook, seconds) in executed.items():
@@ -181,48 +227,51 @@ def executed_notebook(name: str) -> Any:
     return get_cache(str(cache_folder() / "cache")).merge_match_into_notebook(read_notebook(path))[1]
 
 
-def execute(fresh: bool = False) -> dict[str, float | None]:
-    """Execute what must be; returns seconds per executed page (None where nothing had to run).
+def pages(fresh: bool) -> tuple[dict[Path, tuple[Any, str]], dict[Path, tuple[Any, float]]]:
+    """The chapters that must be executed, each as a notebook with the reason, and those that need not, with outputs.
 
-    A chapter runs again when the code of its cells or the execution key has changed; prose, captions and tags alone do
-    not count. Raises ``SystemExit`` with the tracebacks when a chapter fails; chapters that passed are kept even then.
+    The former come longest first, the latter with the seconds that they once took.
     """
     import nbformat
 
-    folder = cache_folder()
-    keep = folder / "notebooks"
-    for old in EXECUTED.glob("*/"):
-        if old != folder or fresh:
-            shutil.rmtree(old)
-    keep.mkdir(parents=True, exist_ok=True)
-    known: dict[str, float] = json.loads(TIMES.read_text()) if TIMES.is_file() else {}
-    executed: dict[Path, tuple[Any, float]] = {}
-    seconds: dict[str, float | None] = {}
-    todo = []
+    stale: dict[Path, tuple[Any, str]] = {}
+    current: dict[Path, tuple[Any, float]] = {}
+    known: dict[Path, float] = {}  # seconds
     for path in chapters():
-        notebook = read_notebook(path)
-        if _recall(notebook, keep / f"{path.stem}.ipynb"):
-            executed[path], seconds[path.stem] = (notebook, known.get(path.stem, 0.0)), None
+        notebook, kept = read_notebook(path), None
+        if _kept(path).is_file():
+            kept = nbformat.read(_kept(path), as_version=4)
+            known[path] = kept.metadata["executed"]["seconds"]
+        if why := "asked for" if fresh else _reason(notebook, kept):
+            stale[path] = notebook, why
         else:
-            todo.append(path)
-    todo.sort(key=lambda path: -known.get(path.stem, path.stat().st_size))  # the longest first
+            _recall(notebook, kept)
+            current[path] = notebook, known[path]
+    longest_first = sorted(stale, key=lambda path: -known.get(path, path.stat().st_size))
+    return {path: stale[path] for path in longest_first}, current
+
+
+def execute(progress: Progress, fresh: bool = False) -> dict[str, float | None]:
+    """Execute what must be; returns seconds per executed page (None where nothing had to run).
+
+    A chapter runs again when its cells' code or anything that it depended on has changed, or when ``fresh``. Raises
+    ``SystemExit`` with the tracebacks when a chapter fails; chapters that passed are kept even then.
+    """
+    from lrtransfer.page.scale import PRESETS
+
+    (cache_folder() / "notebooks").mkdir(parents=True, exist_ok=True)
+    for other in executed_folder().iterdir():
+        if other.name not in PRESETS:  # what earlier versions kept
+            shutil.rmtree(other) if other.is_dir() else other.unlink()
+    stale, executed = pages(fresh)
+    for path in stale if fresh else ():
+        _kept(path).unlink(missing_ok=True)  # what fails now must not pass next time
     failures = []
-    workers = max(1, min(len(todo), os.cpu_count() or 1))
-    with ProcessPoolExecutor(max_workers=workers, initializer=leave_with, initargs=(os.getpid(),)) as pool:
-        jobs = {pool.submit(_job, path): path for path in todo}
-        for job in as_completed(jobs):
-            path = jobs[job]
-            notebook, took, error = job.result()
-            print(f"  {'failed  ' if error else 'executed'}  {path.stem:12} {took:6.1f} s", flush=True)
-            if error:
-                failures.append(f"{path.relative_to(ROOT)}\n{error}")
-                continue
-            executed[path], seconds[path.stem], known[path.stem] = (notebook, took), took, took
-            draft = keep / f"{path.stem}.part"  # a build killed here leaves no half-written notebook behind
-            nbformat.write(notebook, draft)
-            draft.replace(keep / f"{path.stem}.ipynb")
-    TIMES.write_text(json.dumps(known))
+    for path, (notebook, seconds, wrong) in _execute_pages(stale, progress).items():
+        if wrong:
+            failures.append(f"{path.relative_to(ROOT)}\n{wrong}")
+        executed[path] = notebook, seconds
     if failures:
         raise SystemExit("\n\n".join(["These chapters did not execute cleanly:", *failures]))
-    _publish(executed, folder / "cache")
-    return {path.stem: seconds[path.stem] for path in chapters()}
+    _publish(executed)
+    return {path.stem: executed[path][1] if path in stale else None for path in chapters()}

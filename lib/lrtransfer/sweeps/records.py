@@ -108,10 +108,11 @@ def load(path: Path, fields: Sequence[str]) -> dict[str, Any] | None:
 
     Raises ``DamagedRecord`` where the file does not parse, is not an object or lacks a field.
     """
-    if not path.is_file():
-        return None
     try:
+        # Opened without a look whether it is there: the build notes what a chapter opens, found or not.
         record = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
+    except FileNotFoundError:
+        return None
     except ValueError as error:  # JSONDecodeError and UnicodeDecodeError are ValueErrors
         raise DamagedRecord(f"{path} is damaged or half-written: {error}. Make the record again.") from None
     missing = [field for field in fields if field not in record] if isinstance(record, dict) else list(fields)
