@@ -1,4 +1,5 @@
 # make book   build the site            make test   lint, types, tests, notebooks, browser checks
+# make fast   lint, types, every test that needs no site; ROOM=depth for one room
 # make serve  open it on localhost      make bench  timings
 # TORCH_INDEX=ADDRESS takes torch alone from that package index: a CPU build without CUDA libraries, for example
 PYTHON ?= python3
@@ -9,7 +10,7 @@ FRESH ?= $(if $(CI),1)
 PORT ?= 8000
 SOURCES := lib tests tools
 
-.PHONY: setup book serve test check notebooks picture bench clean
+.PHONY: setup book serve test fast check notebooks picture bench clean
 .DEFAULT_GOAL := book
 
 setup: $(READY)
@@ -27,7 +28,7 @@ serve: book
 	@$(BIN)/python tools/build/serve.py $(PORT)
 
 notebooks: $(READY)
-	PYTHONPATH=tools/build $(BIN)/python tools/notebooks.py
+	$(BIN)/python tools/notebooks/notebooks.py
 
 picture: book
 	$(BIN)/python tools/build/picture.py
@@ -38,10 +39,25 @@ check: $(READY)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/python tools/notebooks/cells.py check
 	$(BIN)/mypy
-	$(BIN)/codespell README.md book lib tests tools
+	$(BIN)/codespell README.md CONTRIBUTING.md CHANGELOG.md book lib tests tools
+
+# Two workers share the tests; each keeps to one thread, so that two cores do twice the work.
+PYTEST := $(BIN)/python -m pytest -n 2
 
 test: check
-	FRESH=$(filter-out 0,$(FRESH)) $(BIN)/python -m pytest
+	$(PYTEST) --dist worksteal -m "not site"
+	$(BIN)/python tools/build/site_build.py $(if $(filter-out 0,$(FRESH)),--fresh)
+	BUILT=1 $(PYTEST) --dist loadfile -m site
+
+fast: $(if $(ROOM),$(READY),check)
+ifdef ROOM
+	$(BIN)/ruff check lib/lrtransfer/$(ROOM) tests/$(ROOM)
+	$(BIN)/ruff format --check lib/lrtransfer/$(ROOM) tests/$(ROOM)
+	$(BIN)/mypy lib/lrtransfer/$(ROOM)
+	$(PYTEST) --dist worksteal -m "not site" tests/$(ROOM)
+else
+	$(PYTEST) --dist worksteal -m "not site"
+endif
 
 bench: $(READY)
 	@for file in tests/bench_*.py; do echo "== $$file"; OMP_NUM_THREADS=1 $(BIN)/python $$file || exit 1; done

@@ -15,25 +15,25 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-TOOLS = ("", "build", "build/extensions", "notebooks")
+TOOLS = ("build", "build/extensions", "notebooks")
 sys.path[:0] = [*(str(ROOT / "tools" / folder) for folder in TOOLS), str(ROOT / "tests" / "helpers")]
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-ORDER = [
-    "test_notebooks",
-    "test_notebooks_run",
-    "test_site",
-    "test_browser",
-]  # what needs minutes comes after what needs seconds
+PAGES = {"site", "browser"}  # fixtures: a test that asks for one of them, even by way of another, needs the built pages
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: ORDER.index(item.module.__name__) + 1 if item.module.__name__ in ORDER else 0)
+    for item in items:
+        if PAGES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker("site")
+    items.sort(key=lambda item: item.get_closest_marker("site") is not None)  # minutes after seconds
 
 
 @pytest.fixture(scope="session")
 def site() -> Path:
-    """The folder of the built site, brought up to date first (FRESH=1 executes every chapter)."""
+    """The folder of the built site, brought up to date first (FRESH=1 executes every chapter; BUILT=1: it is)."""
+    if os.environ.get("BUILT"):
+        return ROOT / "_build" / "html"
     fresh = ["--fresh"] if os.environ.get("FRESH") else []
     environment = {k: v for k, v in os.environ.items() if k != "LRTRANSFER_PRESET"}
     build = subprocess.run(

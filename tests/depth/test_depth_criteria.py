@@ -109,8 +109,8 @@ def test_lucky_rates():
 
 
 def test_the_rule_itself():
-    assert d.rule_lr(0.5, 4, 2.0) == 0.5 * d.max_stable_lr(4, 2.0)
-    assert d.rule_lr(0.5, 4, 2.0, rule="agnostic") == 0.125
+    assert d.criteria.rule_lr(0.5, 4, 2.0) == 0.5 * d.max_stable_lr(4, 2.0)
+    assert d.criteria.rule_lr(0.5, 4, 2.0, rule="agnostic") == 0.125
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_the_rule_itself():
         (lambda: d.exact_argmin([2], 0.5, low=1.0, high=1.0), "high = 1.0"),
         (lambda: d.sweep([1.0, 2.0], [2, 3, 4], 0.5), r"x of shape \(2,\), depth of shape \(3,\)"),
         (lambda: d.sweep([1.0, 2.0], 2, 0.5, init=[0.1] * 3), r"x of shape \(2,\), init of shape \(3,\)"),
-        (lambda: d.rule_lr([1.0, 2.0], 2, [0.5] * 3), r"x of shape \(2,\), r of shape \(3,\)"),
+        (lambda: d.criteria.rule_lr([1.0, 2.0], 2, [0.5] * 3), r"x of shape \(2,\), r of shape \(3,\)"),
         (lambda: d.sufficient_lr([2, 3], [0.5] * 3), r"depth of shape \(2,\), r of shape \(3,\)"),
         (lambda: d.sufficient_lr(2, 0.5, threshold=[1e-6]), r"threshold of shape \(1,\)"),
         (lambda: d.sufficient_lr(2, 0.5, init=-1.0), "init = -1.0"),

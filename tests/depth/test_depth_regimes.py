@@ -62,7 +62,7 @@ def test_two_cycle_above_the_edge():
 @pytest.mark.parametrize("depth", [2, 3, 8, 128])
 def test_two_cycle_is_one_of_the_map(depth):
     v1 = -0.3
-    v2, mu, multiplier = d.two_cycle(v1, 1 / depth)
+    v2, mu, multiplier = d.thresholds.two_cycle(v1, 1 / depth)
     f = map_of(mu, depth)
     low, high = math.exp(v1 / depth), math.exp(v2 / depth)
     assert f(low) == pytest.approx(high, rel=1e-13) and f(high) == pytest.approx(low, rel=1e-13)
@@ -73,7 +73,7 @@ def test_two_cycle_is_one_of_the_map(depth):
 
 def test_a_two_cycle_far_below_the_minimum_is_finite():
     for inverse_depth in (0.0, 0.5):
-        assert np.isfinite(d.two_cycle(-300.0, inverse_depth)).all()
+        assert np.isfinite(d.thresholds.two_cycle(-300.0, inverse_depth)).all()
 
 
 def test_end_of_the_two_cycle():
@@ -177,9 +177,9 @@ def test_the_momentum_edge_separates_plain_loops():
         (lambda: d.crisis(1), "depth = 1 is"),
         (lambda: d.crisis(math.inf), "depth = inf"),
         (lambda: d.flip_coefficient(0), "depth = 0"),
-        (lambda: d.two_cycle(0.0, 0.5), "v1 = 0.0"),
-        (lambda: d.two_cycle(-301.0, 0.5), "v1 = -301.0"),
-        (lambda: d.two_cycle(-1.0, 0.6), "inverse_depth = 0.6"),
+        (lambda: d.thresholds.two_cycle(0.0, 0.5), "v1 = 0.0"),
+        (lambda: d.thresholds.two_cycle(-301.0, 0.5), "v1 = -301.0"),
+        (lambda: d.thresholds.two_cycle(-1.0, 0.6), "inverse_depth = 0.6"),
     ],
 )
 def test_refusals_name_the_argument_and_the_value(call, named):

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lrtransfer.images import bundled as data_module
+from lrtransfer.images import catalogue as data_module
 from lrtransfer.images.archives import DataUnavailable, FolderImages
-from lrtransfer.images.bundled import DATASETS, Dataset, channel_statistics, image_folder, load
+from lrtransfer.images.catalogue import DATASETS, image_folder, load
+from lrtransfer.images.dataset import Dataset, channel_statistics
 from lrtransfer.residual import ResidualMLP
 
 BUNDLED = ("digits", "mnist", "mnist14", "patches", "patches8")

@@ -16,7 +16,7 @@ import pytest
 from small_archives import cifar_archive, cifar_batches
 from small_server import Server
 
-from lrtransfer.images import bundled as data_module
+from lrtransfer.images import catalogue as data_module
 from lrtransfer.images import downloads
 from lrtransfer.images.archives import DataUnavailable, read_cifar10
 from lrtransfer.images.downloads import SOURCES, Source, data_folder, fetch, load_source

@@ -21,7 +21,7 @@ from lrtransfer.residual.experiments import block_work, built_row, inner_work, s
 def test_blocks_start_with_the_noise_that_theory_gives():
     # <(h^L - h^0)^2> / <(h^0)^2> = (1 + 1/(2L))^L - 1 at infinite width; (a block adds (1/2L) <h^2>). The read-in keeps
     # <(h^0)^2> = |x|^2 / D on average, which the same batch gives. Tolerance: 4 standard errors over 8 seeds, and 4/N.
-    from lrtransfer.images.bundled import load
+    from lrtransfer.images.catalogue import load
 
     x = load("digits").train_x[:64]
     width, depths = 256, (2, 6)

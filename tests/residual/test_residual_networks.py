@@ -9,8 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lrtransfer.images import bundled as data_module
-from lrtransfer.images.bundled import DATASETS, KNOWN, load
+from lrtransfer.images import catalogue as data_module
+from lrtransfer.images.catalogue import DATASETS, KNOWN, load
 from lrtransfer.residual import (
     KINDS,
     PARAMETRISATIONS,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from lrtransfer.images.bundled import load
+from lrtransfer.images.catalogue import load
 from lrtransfer.residual import PARAMETRISATIONS, ResidualMLP, layer_scales, train_sweep
 from lrtransfer.residual.networks.residual_mlp import initial_weights, sgd_step
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from lrtransfer.images.bundled import load
+from lrtransfer.images.catalogue import load
 from lrtransfer.residual import (
     ConvNet,
     ResidualMLP,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from lrtransfer.images import bundled as data_module
+from lrtransfer.images import catalogue as data_module
 from lrtransfer.numerics.random import stream
 from lrtransfer.residual import ResidualMLP, final_losses, train_sweep
 from lrtransfer.residual.networks import training

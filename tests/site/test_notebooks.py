@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import jupytext
 import nbformat
 import pytest
 
@@ -123,9 +124,18 @@ def test_sample_page_keeps_nothing_else(first):
         ),
         ("t\n: one\n: two\n\ns\n: three", "- **t**: one\n\n  two\n\n- **s**: three"),
         ("a\n\n+++\n\nb", "a\n\nb"),
+        (
+            "| a {eq}`eq-one` | `|` |\n|---|---|\n| [$x$](plain.md) | {eq}`eq-two` |",
+            "| a (1.1) | `|` |\n|---|---|\n| *$x$* | (1.2) |",
+        ),
+        ("> - {eq}`eq-one`\n>   {eq}`eq-two`", "> - (1.1)\n>   (1.2)"),
+        ("1. a\n\n       {eq}`eq-one`\n   b", "1. a\n\n       {eq}`eq-one`\n   b"),
+        ("[a {eq}`eq-one` **b**](https://example.org)", "[a (1.1) **b**](https://example.org)"),
+        (":::{admonition} T\n- a\n\n  $$\n  x\n  $$\n:::", "> **T**\n>\n> - a\n>\n>   $$ x $$"),
+        ("\\$1 and <https://example.org>&amp;", "\\$1 and <https://example.org>&amp;"),
         ("1\n\n(lone)=\n\n## H", "1\n\n## H"),
         ("{ref}`text <ex-one>` {cite:t}`one2020,two2021`\n\n```{bibliography}\n```", None),
-        ("![alt](dot.svg){width=50%}", None),
+        ("![alt](dot.svg){width=9}", None),
     ],
 )
 def test_construct(page, myst, plain):
@@ -153,6 +163,11 @@ def test_construct(page, myst, plain):
         ("[x](../lib/a.py)", "leads to no page"),
         ("[x](#nowhere)", "leads to no page"),
         ("text[^1]", "has no translation"),
+        ("text\n\n[^1]: note", r"second\.md:13: \[\^1\]: note has no translation"),
+        ("text\n\n[x]: https://example.org", r"second\.md:13: \[x\]: https://example.org has no translation"),
+        ("costs $5", r"second\.md:11: \$"),
+        ("- $$\n  x\n  $$", r"- \$\$ has no translation"),
+        (":::{note}\n---\na: [\n---\n:::", r"second\.md:11: note: Invalid options"),
         ("{{ name }}", "has no translation"),
         ('<img src="x.png">', "has no translation"),
         ("a $$x$$ b", "has no translation"),
@@ -165,7 +180,7 @@ def test_construct(page, myst, plain):
         ("````{solution-start} ex-none\n````", "no exercise 'ex-none'"),
         (":::{note}\n```{code-cell}\n1\n```\n:::", r"\{code-cell\} has no translation"),
         ("(eq-one)=\n## Twice", "the label eq-one exists twice"),
-        ("> (a)=\n> $$ x $$ (eq-q)", r"\$\$ has no translation"),
+        ("> (a)=\n> $$ x $$ (eq-q)", r"> \(a\)= has no translation"),
         ("![a](https://example.org/a.png)", "another host"),
         ("![a](none.png)", "no image"),
     ],
@@ -174,6 +189,19 @@ def test_outside_the_dialect(page, myst, message):
     with pytest.raises(DialectError, match=message) as caught:
         page(myst)
     assert re.match(r"book/second\.md:\d+: ", str(caught.value))
+
+
+@pytest.mark.parametrize("path", execute.chapters(), ids=lambda path: path.stem)
+def test_jupytext_reads_the_cells_that_the_site_executes(path):
+    def cells(notebook):
+        return [(cell.cell_type, cell.source, dict(cell.metadata)) for cell in notebook.cells]
+
+    read = jupytext.read(path)
+    assert cells(read) == cells(execute.read_notebook(path))
+    assert read.metadata["kernelspec"]["name"] == "python3"
+    generated = nbformat.read(ROOT / "notebooks" / f"{path.stem}.ipynb", as_version=4)
+    code = [[cell.source for cell in notebook.cells if cell.cell_type == "code"] for notebook in (generated, read)]
+    assert code[0][1:] == code[1]  # all but the install cell
 
 
 def test_ids_do_not_depend_on_other_cells(tmp_path):

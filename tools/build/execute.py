@@ -79,8 +79,13 @@ def chapters() -> list[Path]:
     return [p for p in paths if p.read_text(encoding="utf-8").startswith("---\njupytext:")]
 
 
+def reader_config() -> Any:
+    """How the site's own parser reads a page."""
+    return _config_of(ROOT / "_config.yml")
+
+
 @cache
-def _reader_config(settings: Path) -> Any:
+def _config_of(settings: Path) -> Any:
     from myst_parser.config.main import MdParserConfig
 
     config = yaml.safe_load(settings.read_text(encoding="utf-8"))
@@ -92,7 +97,7 @@ def read_notebook(path: Path) -> Any:
     from myst_nb.core.read import read_myst_markdown_notebook
 
     notebook = read_myst_markdown_notebook(
-        path.read_text(encoding="utf-8"), config=_reader_config(ROOT / "_config.yml"), add_source_map=True, path=path
+        path.read_text(encoding="utf-8"), config=reader_config(), add_source_map=True, path=path
     )
     return notebook
 

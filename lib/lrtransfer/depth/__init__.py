@@ -13,6 +13,7 @@ Three networks with total weight a, trained on f(x) = a x by gradient descent fr
 ``regimes``        what happens above the stability edge
 ``thresholds``     where: two-cycle, its end, divergence
 ``full_network``   L separate weights: the brute-force twin
+``experiments``    what the chapter's cells show, prepared
 
 Source: "Optimal learning rate scaling depends on data in deep scalar linear networks".
 """
@@ -22,7 +23,6 @@ from lrtransfer.depth.criteria import (
     Landings,
     exact_argmin,
     landing_lrs,
-    rule_lr,
     sufficient_lr,
     sweep,
 )
@@ -37,7 +37,6 @@ from lrtransfer.depth.full_network import (
     substitution_orders,
 )
 from lrtransfer.depth.regimes import (
-    REGIMES,
     attractor,
     classify,
     first_divergence,
@@ -53,11 +52,10 @@ from lrtransfer.depth.scaling import (
     stability_edge,
     transfer_lr,
 )
-from lrtransfer.depth.thresholds import crisis, end_of_two_cycle, flip_coefficient, two_cycle
+from lrtransfer.depth.thresholds import crisis, end_of_two_cycle, flip_coefficient
 
 __all__ = [
     "ARCHITECTURES",
-    "REGIMES",
     "Curvatures",
     "ExactArgmin",
     "Landings",
@@ -83,7 +81,6 @@ __all__ = [
     "plateau_duration",
     "rate_of_change",
     "relative_weight",
-    "rule_lr",
     "sharpness",
     "stability_edge",
     "substitution_orders",
@@ -93,5 +90,4 @@ __all__ = [
     "time_to_reach",
     "total_weight",
     "transfer_lr",
-    "two_cycle",
 ]

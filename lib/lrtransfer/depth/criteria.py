@@ -28,15 +28,32 @@ DEFAULT_INIT = {
 def rule_lr(x: ArrayLike, depth: ArrayLike, r: ArrayLike, arch: str = "chain", rule: str = "exact") -> Floats:
     """The learning rate at x units of a rule, at mu_xx = 1: x / S (exact) or ``agnostic_lr`` (agnostic).
 
-    x        rate in units of the rule, positive
-    depth    L, whole number
-    r        mu_yx / mu_xx, positive; above 1 for residual2
-    arch     "chain", "residual1" or "residual2"
-    rule     "exact" or "agnostic"
+    Parameters
+    ----------
+    x
+        rate in units of the rule, positive
+    depth
+        L, whole number
+    r
+        mu_yx / mu_xx, positive; above 1 for residual2
+    arch
+        "chain", "residual1" or "residual2"
+    rule
+        "exact" or "agnostic"
 
-    Returns the rate of the broadcast shape, units 1/mu_xx.
-    Raises ValueError for an argument outside these ranges.
-    Source: Eqs. 5, 31, 37 and Section 3.
+    Returns
+    -------
+    ndarray
+        the rate of the broadcast shape, units 1/mu_xx.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    Eqs. 5, 31, 37 and Section 3.
     """
     if arguments.choice("rule", rule, RULES) == "agnostic":
         return agnostic_lr(x, depth, r, arch=arch)
@@ -58,13 +75,28 @@ def sweep(
 ) -> Floats:
     """Loss after a fixed number of gradient steps, over rates in units of a rule, at mu_xx = 1.
 
-    x, depth, r, arch, rule    as in ``rule_lr``; all but the words broadcast
-    steps                      number of updates
-    init                       w(0)^L for the chain (0.1 unless given), w(0) for the residual networks (0.01)
+    Parameters
+    ----------
+    x, depth, r, arch, rule
+        as in ``rule_lr``; all but the words broadcast
+    steps
+        number of updates
+    init
+        w(0)^L for the chain (0.1 unless given), w(0) for the residual networks (0.01)
 
-    Returns (a - r)^2 / 2 of the broadcast shape, ``inf`` where the run has diverged.
-    Raises ValueError for an argument outside these ranges.
-    Source: Fig. 2.
+    Returns
+    -------
+    ndarray
+        (a - r)^2 / 2 of the broadcast shape, ``inf`` where the run has diverged.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    Fig. 2.
     """
     start = check_init(DEFAULT_INIT[check_arch(arch)] if init is None else init, arch)
     lr = rule_lr(x, depth, r, arch, rule)
@@ -90,13 +122,28 @@ def sufficient_lr(
     Scan of (0, high] at ``spacing``, then bisection of the first crossing to 1e-9; a window of sufficient
     rates that is narrower than the spacing can be missed.
 
-    depth, r, arch, rule, steps, init    as in ``sweep``; ``depth``, ``r`` and ``init`` broadcast
-    threshold                            loss to reach, positive, units mu_xx
-    high, spacing                        search range and scan spacing in units of the rule, positive
+    Parameters
+    ----------
+    depth, r, arch, rule, steps, init
+        as in ``sweep``; ``depth``, ``r`` and ``init`` broadcast
+    threshold
+        loss to reach, positive, units mu_xx
+    high, spacing
+        search range and scan spacing in units of the rule, positive
 
-    Returns x of the broadcast shape, ``inf`` where no scanned rate suffices.
-    Raises ValueError for an argument outside these ranges.
-    Source: a criterion of this package, beside the argmin of Fig. 2.
+    Returns
+    -------
+    ndarray
+        x of the broadcast shape, ``inf`` where no scanned rate suffices.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    a criterion of this package, beside the argmin of Fig. 2.
     """
     target, top, gap = (
         arguments.one(n, arguments.positive(n, v))
@@ -151,15 +198,30 @@ def exact_argmin(
 
     In double precision the smallest losses tie at round-off; with 200 digits they do not, down to 1e-400.
 
-    depths               L, whole numbers, shape (D,)
-    r, arch, rule, init  as in ``sweep``, one number each
-    low, high, spacing   the grid of x in units of the rule, read as the decimals they print as
-    steps, digits        number of updates and of decimal digits
+    Parameters
+    ----------
+    depths
+        L, whole numbers, shape (D,)
+    r, arch, rule, init
+        as in ``sweep``, one number each
+    low, high, spacing
+        the grid of x in units of the rule, read as the decimals they print as
+    steps, digits
+        number of updates and of decimal digits
 
-    Returns an ``ExactArgmin`` with the best rate and the runner-up of each depth; -inf is the logarithm of a
-    loss that vanishes to all digits.
-    Raises ValueError for an argument outside these ranges.
-    Source: Fig. 2.
+    Returns
+    -------
+    ExactArgmin
+        the best rate and the runner-up of each depth; -inf is the logarithm of a loss that vanishes to all digits.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    Fig. 2.
     """
     checked = np.atleast_1d(check_depth(depths, "depths"))
     if checked.ndim > 1:
@@ -249,13 +311,28 @@ def landing_lrs(
     x - 1 is of the order of the square of the last, so the argmin after a fixed number of steps is not unique
     even without round-off.
 
-    depth, r, arch, init    as in ``sweep``, one number each
-    steps                   landings up to this many updates
-    high, points            search range, and number of rates, spaced evenly in ln(x - 1) from x = 1 + 1e-6
+    Parameters
+    ----------
+    depth, r, arch, init
+        as in ``sweep``, one number each
+    steps
+        landings up to this many updates
+    high, points
+        search range, and number of rates, spaced evenly in ln(x - 1) from x = 1 + 1e-6
 
-    Returns ``Landings``, the rates by bisection to round-off.
-    Raises ValueError for an argument outside these ranges.
-    Source: an observation of this package on Fig. 2.
+    Returns
+    -------
+    Landings
+        the rates by bisection to round-off.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    an observation of this package on Fig. 2.
     """
     layers, ratio = arguments.count("depth", depth, minimum=1), arguments.one("r", check_r(r, check_arch(arch)))
     start = DEFAULT_INIT[arch] if init is None else arguments.one("init", check_init(init, arch))

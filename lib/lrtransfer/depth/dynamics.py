@@ -24,14 +24,29 @@ def total_weight(weight: ArrayLike, depth: ArrayLike, arch: str = "chain") -> Fl
 
         a = w^L   (chain),   (1 + w/sqrt(L))^L   (residual1),   (1 + w^2/L)^L   (residual2)
 
-    weight    w, one layer's weight, any shape; infinite where a run has diverged
-    depth     L, whole number, broadcast with ``weight``; ``math.inf`` for residual2 only, where a = exp(w^2)
-    arch      "chain", "residual1" or "residual2"
+    Parameters
+    ----------
+    weight
+        w, one layer's weight, any shape; infinite where a run has diverged
+    depth
+        L, whole number, broadcast with ``weight``; ``math.inf`` for residual2 only, where a = exp(w^2)
+    arch
+        "chain", "residual1" or "residual2"
 
-    Returns an array of the broadcast shape, ``inf`` where the weight has diverged or a overflows. The
-    rounding error relative to a grows like L 2^-53, as that of any w^L does.
-    Raises ValueError for a NaN weight, a depth that is not a whole number, an unknown ``arch``.
-    Source: Eqs. 1 and 14 with equal weights.
+    Returns
+    -------
+    ndarray
+        an array of the broadcast shape, ``inf`` where the weight has diverged or a overflows. The rounding error
+        relative to a grows like L 2^-53, as that of any w^L does.
+
+    Raises
+    ------
+    ValueError
+        for a NaN weight, a depth that is not a whole number, an unknown ``arch``.
+
+    References
+    ----------
+    Eqs. 1 and 14 with equal weights.
     """
     arch = check_arch(arch)
     w = arguments.number("weight", weight)
@@ -54,13 +69,26 @@ def relative_weight(
 ) -> Floats:
     """Share of the target that is learned: alpha = a mu_xx / mu_yx, which is 1 at the minimum.
 
-    weight, depth, arch    as in ``total_weight``
-    mu_yx, mu_xx           data moments mean(y x) and mean(x^2), positive, broadcast with the weight
+    Parameters
+    ----------
+    weight, depth, arch
+        as in ``total_weight``
+    mu_yx, mu_xx
+        data moments mean(y x) and mean(x^2), positive, broadcast with the weight
 
-    Returns an array of the broadcast shape, ``inf`` where the run has diverged.
-    Raises ValueError as ``total_weight`` does, and for data outside mu_yx, mu_xx > 0 (mu_yx > mu_xx for
-    residual2).
-    Source: the definition before Eq. 6.
+    Returns
+    -------
+    ndarray
+        an array of the broadcast shape, ``inf`` where the run has diverged.
+
+    Raises
+    ------
+    ValueError
+        as ``total_weight`` does, and for data outside mu_yx, mu_xx > 0 (mu_yx > mu_xx for residual2).
+
+    References
+    ----------
+    the definition before Eq. 6.
     """
     _, _, r = check_data(mu_yx, mu_xx, check_arch(arch))
     total = total_weight(weight, depth, arch)
@@ -75,12 +103,26 @@ def loss(weight: ArrayLike, depth: ArrayLike, mu_yx: ArrayLike, mu_xx: ArrayLike
 
         loss = (mu_xx / 2) (a - r)^2,    r = mu_yx / mu_xx
 
-    weight, depth, arch    as in ``total_weight``
-    mu_yx, mu_xx           data moments mean(y x) and mean(x^2), positive, broadcast with the weight
+    Parameters
+    ----------
+    weight, depth, arch
+        as in ``total_weight``
+    mu_yx, mu_xx
+        data moments mean(y x) and mean(x^2), positive, broadcast with the weight
 
-    Returns an array of the broadcast shape, ``inf`` where the run has diverged.
-    Raises ValueError as ``relative_weight`` does.
-    Source: the loss before Eq. 2. A loss without the factor 1/2 is twice this one.
+    Returns
+    -------
+    ndarray
+        an array of the broadcast shape, ``inf`` where the run has diverged.
+
+    Raises
+    ------
+    ValueError
+        as ``relative_weight`` does.
+
+    References
+    ----------
+    the loss before Eq. 2. A loss without the factor 1/2 is twice this one.
     """
     _, xx, r = check_data(mu_yx, mu_xx, check_arch(arch))
     total = total_weight(weight, depth, arch)
@@ -112,17 +154,25 @@ def gradient_descent(
     spacing of phi, which at the minimum w = ln(r)/sqrt(L) is a share 2^-52 L / ln(r) of it. Over
     30 steps at r = 2 that was 6e-11 of w at L = 10^6, 2e-4 at 10^12, and half of w at 10^15.
 
-    lr              learning rate eta, not negative, units 1/mu_xx
-    depth           L, whole number
-    steps           number of updates T, one whole number
-    mu_yx, mu_xx    data moments, positive; mu_yx > mu_xx for residual2
-    init            w(0)^L, not negative, for the chain; w(0) for the residual networks
-    arch            "chain", "residual1" or "residual2"
-
     ``lr``, ``depth``, ``mu_yx``, ``mu_xx`` and ``init`` broadcast.
     Returns w at steps 0 .. T, shape (T + 1,) + broadcast shape; a run that diverges is ``inf`` from there on.
     Raises ValueError for an argument outside these ranges.
     Source: Eqs. 2, 27 and 33 in discrete time.
+
+    Parameters
+    ----------
+    lr
+        learning rate eta, not negative, units 1/mu_xx
+    depth
+        L, whole number
+    steps
+        number of updates T, one whole number
+    mu_yx, mu_xx
+        data moments, positive; mu_yx > mu_xx for residual2
+    init
+        w(0)^L, not negative, for the chain; w(0) for the residual networks
+    arch
+        "chain", "residual1" or "residual2"
     """
     arch = check_arch(arch)
     rate = arguments.finite("lr", lr, minimum=0.0)

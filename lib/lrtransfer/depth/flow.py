@@ -24,13 +24,28 @@ _LEAST = float(np.finfo(np.float64).tiny)
 def rate_of_change(alpha: ArrayLike, depth: ArrayLike, tau: ArrayLike = 1.0) -> Floats:
     """Right side of the flow at the exact rule: d(alpha)/dt = alpha^(2 - 2/L) (1 - alpha) / tau.
 
-    alpha    relative total weight a mu_xx / mu_yx, not negative
-    depth    L, whole number or ``math.inf``
-    tau      time constant, positive, in the unit of time (steps)
+    Parameters
+    ----------
+    alpha
+        relative total weight a mu_xx / mu_yx, not negative
+    depth
+        L, whole number or ``math.inf``
+    tau
+        time constant, positive, in the unit of time (steps)
 
-    Returns the rate of change of the broadcast shape, infinite where a float cannot hold it.
-    Raises ValueError for an argument outside these ranges.
-    Source: Eq. 6, and Eq. 8 at infinite depth.
+    Returns
+    -------
+    ndarray
+        the rate of change of the broadcast shape, infinite where a float cannot hold it.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    Eq. 6, and Eq. 8 at infinite depth.
     """
     level = arguments.finite("alpha", alpha, minimum=0.0)
     layers = arguments.integer("depth", depth, infinite=True)
@@ -45,15 +60,30 @@ def time_to_reach(alpha: ArrayLike, alpha0: ArrayLike, depth: ArrayLike, tau: Ar
 
         t = tau [alpha^(2/L - 1) / (2/L - 1) 2F1(1, 2/L - 1; 2/L; alpha)] from alpha0 to alpha
 
-    alpha     relative total weight, alpha0 <= alpha <= 1; the minimum itself is reached at ``inf``
-    alpha0    where the flow starts, above 0 (from 2^-1022, the least float of full precision) and at most 1
-    depth     L, whole number or ``math.inf``
-    tau       time constant, positive
+    Parameters
+    ----------
+    alpha
+        relative total weight, alpha0 <= alpha <= 1; the minimum itself is reached at ``inf``
+    alpha0
+        where the flow starts, above 0 (from 2^-1022, the least float of full precision) and at most 1
+    depth
+        L, whole number or ``math.inf``
+    tau
+        time constant, positive
 
-    Returns t >= 0 of the broadcast shape, in the unit of ``tau``.
-    Raises ValueError for an argument outside these ranges.
-    Source: Eq. 7; Eq. 22 at infinite depth. At L = 2 the formula has a removable singularity, this one has
-    none.
+    Returns
+    -------
+    ndarray
+        t >= 0 of the broadcast shape, in the unit of ``tau``.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    Eq. 7; Eq. 22 at infinite depth. At L = 2 the formula has a removable singularity, this one has none.
     """
     end, start = _level("alpha", alpha), _level("alpha0", alpha0)
     layers = arguments.integer("depth", depth, infinite=True)
@@ -78,14 +108,30 @@ def time_course(t: ArrayLike, alpha0: float, depth: float, tau: float = 1.0) -> 
 
     with omega the Wright omega function, omega(beta) = W0(e^beta), which has no e^beta to overflow.
 
-    t         times, not negative, any shape
-    alpha0    alpha(0) as in ``time_to_reach``, one number
-    depth     L, one whole number or ``math.inf``
-    tau       time constant, positive, one number in the unit of t
+    Parameters
+    ----------
+    t
+        times, not negative, any shape
+    alpha0
+        alpha(0) as in ``time_to_reach``, one number
+    depth
+        L, one whole number or ``math.inf``
+    tau
+        time constant, positive, one number in the unit of t
 
-    Returns alpha of the shape of ``t``, between alpha0 and 1.
-    Raises ValueError for an argument outside these ranges.
-    Source: Eqs. 7 and 9.
+    Returns
+    -------
+    ndarray
+        alpha of the shape of ``t``, between alpha0 and 1.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    Eqs. 7 and 9.
     """
     times = arguments.finite("t", t, minimum=0.0)
     start, time = _level("alpha0", alpha0), arguments.positive("tau", tau)
@@ -113,13 +159,28 @@ def plateau_duration(alpha0: ArrayLike, depth: ArrayLike, tau: ArrayLike = 1.0) 
         T = tau ln(1 / alpha0)                                   (L = 2; time to reach 1, not a blow-up)
         T = tau / ((1 - 2/L) alpha0^(1 - 2/L))                   (L >= 3)
 
-    alpha0    alpha(0) as in ``time_to_reach``
-    depth     L, whole number from 2 on, or ``math.inf``
-    tau       time constant, positive
+    Parameters
+    ----------
+    alpha0
+        alpha(0) as in ``time_to_reach``
+    depth
+        L, whole number from 2 on, or ``math.inf``
+    tau
+        time constant, positive
 
-    Returns T of the broadcast shape, in the unit of ``tau``.
-    Raises ValueError for an argument outside these ranges; a single layer has no plateau.
-    Source: Eq. 10.
+    Returns
+    -------
+    ndarray
+        T of the broadcast shape, in the unit of ``tau``.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges; a single layer has no plateau.
+
+    References
+    ----------
+    Eq. 10.
     """
     start, time = _level("alpha0", alpha0), arguments.positive("tau", tau)
     layers = arguments.integer("depth", depth, minimum=2, infinite=True)

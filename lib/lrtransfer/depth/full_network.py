@@ -23,15 +23,32 @@ def full_gradient_descent(
 ) -> Floats:
     """Gradient descent on all L weights: w_l <- w_l - lr d(loss)/d(w_l).
 
-    lr              learning rate, not negative
-    weights0        w_l(0), shape (L,), any values
-    steps           number of updates T
-    mu_yx, mu_xx    data moments, positive; mu_yx > mu_xx for residual2
-    arch            "chain", "residual1" or "residual2"
+    Parameters
+    ----------
+    lr
+        learning rate, not negative
+    weights0
+        w_l(0), shape (L,), any values
+    steps
+        number of updates T
+    mu_yx, mu_xx
+        data moments, positive; mu_yx > mu_xx for residual2
+    arch
+        "chain", "residual1" or "residual2"
 
-    Returns the weights at steps 0 .. T, shape (T + 1, L); a run that diverges is ``inf`` from there on.
-    Raises ValueError for an argument outside these ranges.
-    Source: Eqs. 2, 27 and 33 in discrete time.
+    Returns
+    -------
+    ndarray
+        the weights at steps 0 .. T, shape (T + 1, L); a run that diverges is ``inf`` from there on.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    Eqs. 2, 27 and 33 in discrete time.
     """
     rate = arguments.one("lr", arguments.finite("lr", lr, minimum=0.0))
     weights, yx, xx, arch = _network(weights0, mu_yx, mu_xx, arch, "weights0")
@@ -56,13 +73,28 @@ def gradient_flow_full(
 ) -> Floats:
     """Gradient flow of all L weights, d(w_l)/dt = -lr d(loss)/d(w_l), by DOP853 at relative tolerance 1e-12.
 
-    t                       times, rising from 0 or later, shape (T,)
-    weights0                w_l(0), shape (L,)
-    mu_yx, mu_xx, lr, arch  as in ``full_gradient_descent``
+    Parameters
+    ----------
+    t
+        times, rising from 0 or later, shape (T,)
+    weights0
+        w_l(0), shape (L,)
+    mu_yx, mu_xx, lr, arch
+        as in ``full_gradient_descent``
 
-    Returns the weights at those times, shape (T, L).
-    Raises ValueError for an argument outside these ranges.
-    Source: Eqs. 2, 27 and 33.
+    Returns
+    -------
+    ndarray
+        the weights at those times, shape (T, L).
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    Eqs. 2, 27 and 33.
     """
     times = np.atleast_1d(arguments.finite("t", t, minimum=0.0))
     if times.ndim != 1 or times.size == 0 or (np.diff(times) < 0).any():
@@ -87,13 +119,28 @@ def gradient_flow_full(
 def full_hessian(weights: ArrayLike, *, mu_yx: float, mu_xx: float = 1.0, arch: str = "chain") -> Floats:
     """Hessian of the loss in all L weights, by automatic differentiation in double precision.
 
-    weights                 shape (L,)
-    mu_yx, mu_xx, arch      as in ``full_gradient_descent``
+    Parameters
+    ----------
+    weights
+        shape (L,)
+    mu_yx, mu_xx, arch
+        as in ``full_gradient_descent``
 
-    Returns the symmetric matrix, shape (L, L). At the minimum with equal layers its eigenvalues are S and L -
-    1 zeros.
-    Raises ValueError for an argument outside these ranges, ImportError without PyTorch.
-    Source: the loss before Eq. 2.
+    Returns
+    -------
+    ndarray
+        the symmetric matrix, shape (L, L). At the minimum with equal layers its eigenvalues are S and L - 1 zeros.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges
+    ImportError
+        without PyTorch.
+
+    References
+    ----------
+    the loss before Eq. 2.
     """
     w, yx, xx, arch = _network(weights, mu_yx, mu_xx, arch)
     try:
@@ -120,12 +167,26 @@ def conserved(weights: ArrayLike, arch: str = "chain") -> Floats:
     In each network d(w_l)/dt is a common factor times F(w_l) with F = 1/w, 1/phi and w/phi; what is conserved
     is the difference of the integrals of 1/F.
 
-    weights    shape (..., L), layers last; not 0 for residual2, where a zero weight stays zero
-    arch       "chain", "residual1" or "residual2"
+    Parameters
+    ----------
+    weights
+        shape (..., L), layers last; not 0 for residual2, where a zero weight stays zero
+    arch
+        "chain", "residual1" or "residual2"
 
-    Returns the shape of ``weights``, zero in layer 0.
-    Raises ValueError for an argument outside these ranges.
-    Source: the conservation law before Eq. 3; the residual ones are derived here.
+    Returns
+    -------
+    ndarray
+        the shape of ``weights``, zero in layer 0.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    the conservation law before Eq. 3; the residual ones are derived here.
     """
     arch = check_arch(arch)
     w = np.atleast_1d(arguments.finite("weights", weights))
@@ -166,8 +227,14 @@ def substitution_orders(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, 
 
     Arguments and errors as in ``sharpness``; the depth is finite.
 
-    Returns ``Curvatures``, each of the broadcast shape, units of ``mu_xx``.
-    Source: the remark in Appendix B.2; Figs. 1A, 5 and 7 draw the curve of ``substituted_first``.
+    Returns
+    -------
+    Curvatures
+        each of the broadcast shape, units of ``mu_xx``.
+
+    References
+    ----------
+    the remark in Appendix B.2; Figs. 1A, 5 and 7 draw the curve of ``substituted_first``.
     """
     layers = arguments.integer("depth", depth)
     right = sharpness(layers, r, mu_xx, arch)

@@ -25,15 +25,32 @@ def attractor(
 ) -> Floats:
     """The last iterates of alpha after a long run: a bifurcation diagram when ``inv_tau`` is a grid.
 
-    inv_tau    1/tau = eta S, positive
-    depth      L, whole number
-    alpha0     alpha(0), positive
-    burn       steps thrown away first
-    keep       iterates returned, at least 1
+    Parameters
+    ----------
+    inv_tau
+        1/tau = eta S, positive
+    depth
+        L, whole number
+    alpha0
+        alpha(0), positive
+    burn
+        steps thrown away first
+    keep
+        iterates returned, at least 1
 
-    Returns alpha at steps burn + 1 .. burn + keep, shape (keep,) + broadcast shape; ``inf`` after divergence.
-    Raises ValueError for an argument outside these ranges.
-    Source: the map of Fig. 3, continued beyond its four panels.
+    Returns
+    -------
+    ndarray
+        alpha at steps burn + 1 .. burn + keep, shape (keep,) + broadcast shape; ``inf`` after divergence.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    the map of Fig. 3, continued beyond its four panels.
     """
     mu, layers, level = _arguments(inv_tau, depth, alpha0)
     burn, keep = arguments.count("burn", burn), arguments.count("keep", keep, minimum=1)
@@ -63,12 +80,26 @@ def classify(inv_tau: ArrayLike, depth: ArrayLike, alpha0: ArrayLike = 0.01, *, 
     exact statement that the minimum attracts up to and including 1/tau = 2: there it does so like t^(-1/2),
     which no run could tell from a small cycle.
 
-    inv_tau, depth, alpha0    as in ``attractor``
-    burn                      steps before the look, enough to leave the plateau (about tau / alpha0)
+    Parameters
+    ----------
+    inv_tau, depth, alpha0
+        as in ``attractor``
+    burn
+        steps before the look, enough to leave the plateau (about tau / alpha0)
 
-    Returns an array of words of the broadcast shape.
-    Raises ValueError for an argument outside these ranges.
-    Source: corrects the regimes in the caption of Fig. 3.
+    Returns
+    -------
+    ndarray
+        an array of words of the broadcast shape.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    corrects the regimes in the caption of Fig. 3.
     """
     mu, layers, level = _arguments(inv_tau, depth, alpha0)
     shape, mu, layers, level = mu.shape, mu.ravel(), layers.ravel(), level.ravel()
@@ -115,15 +146,32 @@ def first_divergence(
     rates above the first that has diverged. From two layers on the answer lies above ``crisis(depth)`` by an
     amount that rounding decides: there the run is chaotic and escapes through a narrow gap.
 
-    depth           L, one whole number
-    alpha0          alpha(0), positive
-    low, high       search range in 1/tau
-    spacing         grid spacing, positive
-    steps           number of updates; divergence is |alpha| > 1e6
+    Parameters
+    ----------
+    depth
+        L, one whole number
+    alpha0
+        alpha(0), positive
+    low, high
+        search range in 1/tau
+    spacing
+        grid spacing, positive
+    steps
+        number of updates; divergence is |alpha| > 1e6
 
-    Returns the rate, ``inf`` when none of the grid diverges.
-    Raises ValueError for an argument outside these ranges.
-    Source: corrects "diverging" in the caption of Fig. 3.
+    Returns
+    -------
+    float
+        the rate, ``inf`` when none of the grid diverges.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    corrects "diverging" in the caption of Fig. 3.
     """
     layers = float(arguments.count("depth", depth, minimum=1))
     level = arguments.one("alpha0", arguments.positive("alpha0", alpha0))
@@ -151,15 +199,32 @@ def momentum_edge(
     network has the same. From rest the slowest mode starts (1 + m) / (1 - m) times as far away as u does, so a
     run of T steps puts the edge (1 - m) ln((1 + m) / (1 - m)) / T too low, at most 0.6 / T.
 
-    depth        L, whole number
-    momentum     m, at least 0 and at most 0.99; at 0 it is gradient descent
-    steps        number of updates of a run, at least 1; runs forget their start like m^(t/2)
-    high         1/tau at which no run returns, positive
-    tolerance    of 1/tau, positive
+    Parameters
+    ----------
+    depth
+        L, whole number
+    momentum
+        m, at least 0 and at most 0.99; at 0 it is gradient descent
+    steps
+        number of updates of a run, at least 1; runs forget their start like m^(t/2)
+    high
+        1/tau at which no run returns, positive
+    tolerance
+        of 1/tau, positive
 
-    Returns the last 1/tau that returned, of the broadcast shape: too low by ``tolerance`` + 0.6 / T at most.
-    Raises ValueError for an argument outside these ranges, and for a ``high`` at which a run returns.
-    Source: the stability edge of Eq. 5 with momentum; derived here.
+    Returns
+    -------
+    ndarray
+        the last 1/tau that returned, of the broadcast shape: too low by ``tolerance`` + 0.6 / T at most.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges, and for a ``high`` at which a run returns.
+
+    References
+    ----------
+    the stability edge of Eq. 5 with momentum; derived here.
     """
     layers, m = check_depth(depth), arguments.finite("momentum", momentum, minimum=0.0)
     if (m > 0.99).any():

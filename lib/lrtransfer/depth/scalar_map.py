@@ -38,9 +38,12 @@ class WholePower:
     it is squared and, where that bit is set, takes the base as a factor. All entries start together, so the
     first square reads the base and needs no copy of it. Neighbours that do the same share one product.
 
-    exponent    whole numbers, each standing for ``block`` neighbouring entries of the base
-
     A call takes the base and returns a buffer, which the next call overwrites.
+
+    Parameters
+    ----------
+    exponent
+        whole numbers, each standing for ``block`` neighbouring entries of the base
     """
 
     def __init__(self, exponent: NDArray[np.int64], block: int = 1) -> None:
@@ -118,13 +121,19 @@ class LayerMap:
         phi <- phi + rate (mu_yx - mu_xx phi^L) phi^(L-1)
         w   <- w + (2 lr / L) (mu_yx - mu_xx phi^L) phi^(L-1) w
 
-    depth             L, shape (runs,); or shape (depths, 1), each for the runs in its row of ``lr``
-    lr                shape (runs,) or (depths, runs of one depth)
-    mu_yx, mu_xx      broadcast with ``lr``
-    divide            take phi^(L-1) as phi^L / phi, in fewer calls than phi^L as phi^(L-1) phi. The price is
-                      NaN in the step after phi = 0, where several layers rest: ``settle`` restores it
-
     ``variable`` holds the current iterate, flat: fill it, then call ``step``.
+
+    Parameters
+    ----------
+    depth
+        L, shape (runs,); or shape (depths, 1), each for the runs in its row of ``lr``
+    lr
+        shape (runs,) or (depths, runs of one depth)
+    mu_yx, mu_xx
+        broadcast with ``lr``
+    divide
+        take phi^(L-1) as phi^L / phi, in fewer calls than phi^L as phi^(L-1) phi. The price is NaN in the step after
+        phi = 0, where several layers rest: ``settle`` restores it
     """
 
     def __init__(

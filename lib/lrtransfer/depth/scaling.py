@@ -16,14 +16,30 @@ def sharpness(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, arch: str 
         S = mu_xx r^(2 - 2/L)                        (residual1)
         S = 4 mu_xx r^(2 - 2/L) (r^(1/L) - 1)        (residual2)
 
-    depth    L, whole number; ``math.inf`` for the residual networks, where S tends to mu_xx r^2 and to 0
-    r        mu_yx / mu_xx, positive; above 1 for residual2
-    mu_xx    mean of x^2, positive; S has its unit
-    arch     "chain", "residual1" or "residual2"
+    Parameters
+    ----------
+    depth
+        L, whole number; ``math.inf`` for the residual networks, where S tends to mu_xx r^2 and to 0
+    r
+        mu_yx / mu_xx, positive; above 1 for residual2
+    mu_xx
+        mean of x^2, positive; S has its unit
+    arch
+        "chain", "residual1" or "residual2"
 
-    Returns S > 0 of the broadcast shape.
-    Raises ValueError for an argument outside these ranges.
-    Source: Eqs. 16, 30 and 36, whose left sides, (1/eta) d(w')/dw, are -S.
+    Returns
+    -------
+    ndarray
+        S > 0 of the broadcast shape.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    Eqs. 16, 30 and 36, whose left sides, (1/eta) d(w')/dw, are -S.
     """
     layers, ratio, xx, arch = _arguments(depth, r, mu_xx, arch)
     _refuse_infinite("depth", layers, arch, {"chain"}, "the chain's sharpness grows without limit")
@@ -37,14 +53,29 @@ def max_stable_lr(
 
         eta = 1 / (tau S)
 
-    depth    L, whole number; ``math.inf`` for chain (the limit is 0) and residual1 (1 / (tau mu_xx r^2))
-    r, mu_xx, arch    as in ``sharpness``
-    tau      time constant in steps, positive; an error near the minimum shrinks by |1 - 1/tau| a step, so
-             descent is stable for tau > 1/2 and fastest at tau = 1
+    Parameters
+    ----------
+    depth
+        L, whole number; ``math.inf`` for chain (the limit is 0) and residual1 (1 / (tau mu_xx r^2))
+    r, mu_xx, arch
+        as in ``sharpness``
+    tau
+        time constant in steps, positive; an error near the minimum shrinks by |1 - 1/tau| a step, so descent is stable
+        for tau > 1/2 and fastest at tau = 1
 
-    Returns eta of the broadcast shape, units 1/mu_xx.
-    Raises ValueError for an argument outside these ranges.
-    Source: Eqs. 5, 31 and 37.
+    Returns
+    -------
+    ndarray
+        eta of the broadcast shape, units 1/mu_xx.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    Eqs. 5, 31 and 37.
     """
     layers, ratio, xx, arch = _arguments(depth, r, mu_xx, arch)
     time = arguments.positive("tau", tau)
@@ -59,8 +90,14 @@ def stability_edge(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, arch:
 
     Arguments, errors and limits as in ``max_stable_lr``.
 
-    Returns the edge of the broadcast shape, units 1/mu_xx.
-    Source: the text before Eq. 5.
+    Returns
+    -------
+    ndarray
+        the edge of the broadcast shape, units 1/mu_xx.
+
+    References
+    ----------
+    the text before Eq. 5.
     """
     return max_stable_lr(depth, r, mu_xx, arch, tau=0.5)
 
@@ -72,14 +109,30 @@ def transfer_lr(lr: ArrayLike, from_depth: ArrayLike, to_depth: ArrayLike, r: Ar
                        = r^(2/L - 2/L0)                                             (residual1)
                        = r^(2/L - 2/L0) (r^(1/L0) - 1) / (r^(1/L) - 1)              (residual2)
 
-    lr             learning rate at ``from_depth``, positive, any unit (the answer has the same)
-    from_depth     L0, whole number; ``math.inf`` for residual1, and for residual2 (the answer is then 0)
-    to_depth       L, whole number; ``math.inf`` for residual1, and for the chain (the answer is then 0)
-    r, arch        as in ``sharpness``
+    Parameters
+    ----------
+    lr
+        learning rate at ``from_depth``, positive, any unit (the answer has the same)
+    from_depth
+        L0, whole number; ``math.inf`` for residual1, and for residual2 (the answer is then 0)
+    to_depth
+        L, whole number; ``math.inf`` for residual1, and for the chain (the answer is then 0)
+    r, arch
+        as in ``sharpness``
 
-    Returns the rate of the broadcast shape.
-    Raises ValueError for an argument outside these ranges.
-    Source: Eq. 12, and the same quotient of Eqs. 31 and 37.
+    Returns
+    -------
+    ndarray
+        the rate of the broadcast shape.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    Eq. 12, and the same quotient of Eqs. 31 and 37.
     """
     arch = check_arch(arch)
     rate = arguments.positive("lr", lr)
@@ -105,12 +158,26 @@ def effective_exponent(from_depth: ArrayLike, to_depth: ArrayLike, r: ArrayLike)
 
         p = 1 - 2 (1/L - 1/L0) ln(r) / ln(L / L0),    and 1 + 2 ln(r) / L at L = L0
 
-    from_depth, to_depth    L0 and L, whole numbers; ``math.inf`` in either, where p tends to 1
-    r                       mu_yx / mu_xx, positive
+    Parameters
+    ----------
+    from_depth, to_depth
+        L0 and L, whole numbers; ``math.inf`` in either, where p tends to 1
+    r
+        mu_yx / mu_xx, positive
 
-    Returns p of the broadcast shape, without unit.
-    Raises ValueError for an argument outside these ranges.
-    Source: Eq. 13; the limit of equal depths is the local exponent -d ln(eta) / d ln(L).
+    Returns
+    -------
+    ndarray
+        p of the broadcast shape, without unit.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    Eq. 13; the limit of equal depths is the local exponent -d ln(eta) / d ln(L).
     """
     source = arguments.integer("from_depth", from_depth, infinite=True)
     target = arguments.integer("to_depth", to_depth, infinite=True)
@@ -137,13 +204,28 @@ def agnostic_lr(x: ArrayLike, depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike =
     The constant makes x the inverse time constant 1/tau in the deep limit of residual2 (Eq. 38) and at r = 1
     for the other two; only the constant of residual2 uses r, the dependence on depth never does.
 
-    x                 the rate in units of the rule, positive
-    depth             L, whole number; ``math.inf`` for chain (the limit is 0) and residual1
-    r, mu_xx, arch    as in ``sharpness``
+    Parameters
+    ----------
+    x
+        the rate in units of the rule, positive
+    depth
+        L, whole number; ``math.inf`` for chain (the limit is 0) and residual1
+    r, mu_xx, arch
+        as in ``sharpness``
 
-    Returns eta of the broadcast shape, units 1/mu_xx.
-    Raises ValueError for an argument outside these ranges.
-    Source: Section 3 (eta proportional to 1/L, 1 and L) with the constant of Eq. 38.
+    Returns
+    -------
+    ndarray
+        eta of the broadcast shape, units 1/mu_xx.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    Section 3 (eta proportional to 1/L, 1 and L) with the constant of Eq. 38.
     """
     layers, ratio, xx, arch = _arguments(depth, r, mu_xx, arch)
     scale = arguments.positive("x", x)
@@ -164,12 +246,26 @@ def agnostic_optimum(depth: ArrayLike, r: ArrayLike, arch: str = "chain") -> Flo
         x = r^(-2 + 2/L)                                     (chain, residual1)
         x = r^(2/L) ln(r) / (L (r^(1/L) - 1))                (residual2)
 
-    depth      L, whole number or ``math.inf``, where x tends to r^-2 and to 1
-    r, arch    as in ``sharpness``
+    Parameters
+    ----------
+    depth
+        L, whole number or ``math.inf``, where x tends to r^-2 and to 1
+    r, arch
+        as in ``sharpness``
 
-    Returns x of the broadcast shape: ``agnostic_lr(x, ...) = max_stable_lr(...)``.
-    Raises ValueError for an argument outside these ranges.
-    Source: Eqs. 5, 31 and 37 divided by the rules of Section 3.
+    Returns
+    -------
+    ndarray
+        x of the broadcast shape: ``agnostic_lr(x, ...) = max_stable_lr(...)``.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    Eqs. 5, 31 and 37 divided by the rules of Section 3.
     """
     layers, ratio, _, arch = _arguments(depth, r, 1.0, arch)
     log_r = np.log(ratio)

@@ -14,9 +14,14 @@ STEPS, POINTS, ALPHA0 = 60, 241, 0.01
 def trajectory_picture(inv_tau: float, depth: float, r: float) -> Picture:
     """Training curve of the chain (left) and its iterates on the loss along equal weights (right).
 
-    inv_tau  1/tau, the rate in units of the inverse sharpness
-    depth    L
-    r        target, with mu_xx = 1; the start is a relative total weight of 0.01
+    Parameters
+    ----------
+    inv_tau
+        1/tau, the rate in units of the inverse sharpness
+    depth
+        L
+    r
+        target, with mu_xx = 1; the start is a relative total weight of 0.01
     """
     lr = float(max_stable_lr(depth, r, tau=1 / inv_tau))
     weights = gradient_descent(lr, depth, STEPS, mu_yx=r, init=ALPHA0 * r)

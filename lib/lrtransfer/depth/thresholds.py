@@ -32,11 +32,24 @@ def flip_coefficient(depth: ArrayLike) -> Floats:
     |x| ~ (a t)^(-1/2) at step t, and at 1/tau = 2 + e there is a stable two-cycle near
     x = +- (2 e / a)^(1/2). Data other than r = 1 only rescale w.
 
-    depth    L, whole number
+    Parameters
+    ----------
+    depth
+        L, whole number
 
-    Returns a of the shape of ``depth``, 0 for a single layer.
-    Raises ValueError for a depth that is not a whole number.
-    Source: corrects "diverging" in the caption of Fig. 3; derived here.
+    Returns
+    -------
+    ndarray
+        a of the shape of ``depth``, 0 for a single layer.
+
+    Raises
+    ------
+    ValueError
+        for a depth that is not a whole number.
+
+    References
+    ----------
+    corrects "diverging" in the caption of Fig. 3; derived here.
     """
     layers = check_depth(depth)
     return (8.0 * (layers - 1.0) * (5.0 * layers - 4.0) / 3.0)[()]
@@ -52,11 +65,24 @@ def end_of_two_cycle(depth: ArrayLike) -> Floats:
 
     The search runs in v = ln(alpha) = L ln(w), in which infinite depth is an ordinary limit.
 
-    depth    L, whole number from 2 on, or ``math.inf``
+    Parameters
+    ----------
+    depth
+        L, whole number from 2 on, or ``math.inf``
 
-    Returns 1/tau of the shape of ``depth``.
-    Raises ValueError for an argument outside these ranges.
-    Source: corrects "diverging" in the caption of Fig. 3.
+    Returns
+    -------
+    ndarray
+        1/tau of the shape of ``depth``.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    corrects "diverging" in the caption of Fig. 3.
     """
     layers = arguments.integer("depth", depth, minimum=2, infinite=True)
     values = [_end_of_two_cycle(float(1.0 / one)) for one in layers.ravel()]
@@ -70,12 +96,26 @@ def two_cycle(v1: float, inverse_depth: float) -> tuple[float, float, float]:
 
         g(v2) = -g(v1),    1/tau = (e^(v2/L) - e^(v1/L)) L / g(v1),    g(v) = (1 - e^v) e^(v (1 - 1/L))
 
-    v1               lower point, below 0 and not below -300
-    inverse_depth    1/L, from 0 to 1/2
+    Parameters
+    ----------
+    v1
+        lower point, below 0 and not below -300
+    inverse_depth
+        1/L, from 0 to 1/2
 
-    Returns v2, 1/tau and the multiplier of the cycle, the slope of two steps of the map.
-    Raises ValueError for an argument outside these ranges.
-    Source: derived here, for ``end_of_two_cycle``.
+    Returns
+    -------
+    tuple[float, float, float]
+        v2, 1/tau and the multiplier of the cycle, the slope of two steps of the map.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    derived here, for ``end_of_two_cycle``.
     """
     if not -300.0 <= arguments.one("v1", arguments.finite("v1", v1)) < 0.0:
         raise arguments.refuse("v1", v1, "below 0 and at least -300")
@@ -119,12 +159,24 @@ def crisis(depth: ArrayLike) -> Floats:
     For even L the cycle is q = -p; at L = 2 the crisis is 1/tau = 4. Just above it a chaotic run wanders for
     so long before it escapes that rounding decides when it does, see ``first_divergence``.
 
-    depth    L, whole number from 2 on
+    Parameters
+    ----------
+    depth
+        L, whole number from 2 on
 
-    Returns 1/tau of the shape of ``depth``.
-    Raises ValueError for an argument outside these ranges; at infinite depth alpha stays positive and never
-    diverges.
-    Source: corrects "diverging" in the caption of Fig. 3; derived here.
+    Returns
+    -------
+    ndarray
+        1/tau of the shape of ``depth``.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges; at infinite depth alpha stays positive and never diverges.
+
+    References
+    ----------
+    corrects "diverging" in the caption of Fig. 3; derived here.
     """
     arguments.integer("depth", depth, minimum=2)
     layers = check_depth(depth)

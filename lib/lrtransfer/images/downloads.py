@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from lrtransfer.images.archives import DataUnavailable, RawImages, read_cifar10, read_tiny_imagenet
-from lrtransfer.images.bundled import Dataset
+from lrtransfer.images.dataset import Dataset
 from lrtransfer.images.prepared import complaint, opened, prepare
 from lrtransfer.sweeps.progress import Bar
 

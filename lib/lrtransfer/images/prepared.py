@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer.images.archives import RawImages
-from lrtransfer.images.bundled import Dataset, channel_statistics
+from lrtransfer.images.dataset import Dataset, channel_statistics
 
 PARTS = ("train_x", "train_y", "test_x", "test_y")
 _FORMAT = 1  # another number makes old folders be prepared again

@@ -9,7 +9,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer.page.pictures import Picture
-from lrtransfer.page.style import ABOVE, BAND, BIG, BOLD, CYCLE, DASHES, HAIRLINE, MARK, ordered_colors, panels
+from lrtransfer.page.style import (
+    ABOVE,
+    BAND,
+    BIG,
+    BOLD,
+    CYCLE,
+    DASHES,
+    HAIRLINE,
+    MARK,
+    THIN,
+    VERMILION,
+    ordered_colors,
+    panels,
+)
 from lrtransfer.rates import BestLR, MeanCurve, mean_curve
 
 if TYPE_CHECKING:
@@ -56,6 +69,32 @@ def rate_sweeps(
     for rates, table, optimum, name, color in zip(lrs, losses, best, names, ordered_colors(len(names)), strict=True):
         mark = None if optimum.on_edge else (optimum.low, optimum.lr, optimum.high)
         rate_sweep(ax, rates, table, label=name, color=color, best=mark)
+
+
+def family(ax: Axes, x: ArrayLike, curves: ArrayLike, names: Sequence[str] | None = None, **look: Any) -> None:
+    """Draw an ordered family of curves, such as depths, dark to light.
+
+    x (points,); curves (points, members), one column a member; names of the members, for the legend
+    """
+    columns = np.asarray(curves, dtype=float).T
+    words: Sequence[str | None] = names or [None] * len(columns)
+    for curve, name, color in zip(columns, words, ordered_colors(len(columns)), strict=True):
+        ax.plot(x, curve, color=color, label=name, **look)
+
+
+FLOOR = 1e-34  # of a loss in double precision: what is drawn below it is rounding
+
+
+def valleys(ax: Axes, rates: ArrayLike, losses: ArrayLike, names: Sequence[str] | None = None) -> None:
+    """``family`` of losses over rates on a logarithmic axis that ends at rounding; diverged runs leave at the top."""
+    family(ax, rates, np.maximum(np.asarray(losses, dtype=float), FLOOR), names, lw=THIN)
+    ax.set(yscale="log", ylim=(FLOOR, 30))
+
+
+def predicted_minima(ax: Axes, rates: ArrayLike) -> None:
+    """Dots along the bottom of ``valleys``: where a formula puts the best rate of each member."""
+    rates = np.asarray(rates, dtype=float)
+    ax.plot(rates, np.full(rates.shape, 10 * FLOOR), "o", color=VERMILION, ms=MARK)
 
 
 def mark_minimum(ax: Axes, x: ArrayLike, y: ArrayLike, *, color: Any) -> None:

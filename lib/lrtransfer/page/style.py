@@ -43,6 +43,9 @@ CAP = 2.0
 BAND, SHADE = 0.25, 0.12
 """Opacity of a seed band, and of a region that is marked off."""
 
+FAINT = 0.4
+"""Opacity of a cloud of dots, and of a curve that crosses its panel from end to end."""
+
 SMALL, TINY = 8.5, 7.5
 """Font sizes of legends in crowded panels, and of notes inside a panel."""
 

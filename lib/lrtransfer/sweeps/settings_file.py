@@ -40,7 +40,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from lrtransfer.images.bundled import KNOWN
+from lrtransfer.images.catalogue import KNOWN
 from lrtransfer.numerics.arguments import choice, finite, one, positive, refuse
 from lrtransfer.sweeps.rows import named_file
 from lrtransfer.sweeps.sweep import Curve, Sweep

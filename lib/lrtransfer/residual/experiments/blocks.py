@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lrtransfer.images.bundled import load
+from lrtransfer.images.catalogue import load
 from lrtransfer.numerics.arguments import count, finite, one, positive, refuse
 from lrtransfer.residual.networks.settings import NetworkSettings, ResNet, check_settings
 from lrtransfer.residual.networks.stepping import optimiser_of, root_mean_square

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lrtransfer.images.bundled import load
+from lrtransfer.images.catalogue import load
 from lrtransfer.residual.networks.settings import ResidualMLP
 
 Array = NDArray[np.float64]

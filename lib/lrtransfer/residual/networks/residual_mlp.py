@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lrtransfer.images.bundled import Dataset
+from lrtransfer.images.dataset import Dataset
 from lrtransfer.numerics.random import stream
 from lrtransfer.residual.networks.parametrisation import LayerScale, Scales, layer_scales
 from lrtransfer.residual.networks.settings import NetworkSettings

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lrtransfer.images.bundled import Dataset
+from lrtransfer.images.dataset import Dataset
 from lrtransfer.numerics.random import stream
 from lrtransfer.residual.networks.residual_mlp import HandBatched
 from lrtransfer.residual.networks.settings import (

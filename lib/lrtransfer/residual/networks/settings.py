@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lrtransfer.images.bundled import DATASETS, KNOWN
+from lrtransfer.images.catalogue import DATASETS, KNOWN
 from lrtransfer.numerics.arguments import choice, count, finite, one, refuse
 from lrtransfer.residual.networks.parametrisation import check_parametrisation
 

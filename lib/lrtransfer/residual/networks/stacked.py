@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
-from lrtransfer.images.bundled import Dataset
+from lrtransfer.images.dataset import Dataset
 from lrtransfer.residual.networks.modules import Network, Norm, build, draws, scaled_parameters
 from lrtransfer.residual.networks.settings import NetworkSettings
 

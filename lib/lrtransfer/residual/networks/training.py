@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lrtransfer.images.bundled import KNOWN, Dataset, load
+from lrtransfer.images.catalogue import KNOWN, load
+from lrtransfer.images.dataset import Dataset
 from lrtransfer.numerics.arguments import count, function, methods, positive, refuse
 from lrtransfer.residual.networks.settings import (
     NetworkSettings,

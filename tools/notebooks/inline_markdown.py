@@ -9,46 +9,60 @@ import re
 
 import citations
 from book_numbers import Book, Page
-from myst_blocks import DialectError
+from myst_blocks import Block, DialectError, Span, spans
 
 LARGEST_IMAGE = 200_000  # bytes; an image travels inside the notebook
 
-_INLINE = re.compile(
-    r"""
-      \{(?P<role>[A-Za-z][\w:.+-]*)\}(?P<rticks>`+)(?P<target>.+?)(?P=rticks)(?!`)
-    | (?P<code>(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`))(?:\{[^{}\n]*\})?
-    | (?P<comment><!--.*?-->)
-    | (?P<escape>\\.)
-    | (?P<math>\$(?!\$)(?:\\.|[^$\\])+\$)
-    | !\[(?P<alt>[^\]]*)\]\((?P<image>[^()\s]+)(?:\s+"[^"]*")?\)(?:\{[^{}\n]*\})?
-    | \[(?P<text>(?:[^\[\]`$]|`[^`]*`|\$[^$]*\$|\[[^\[\]]*\])*)\]
-      \((?P<link>[^()\s]*)(?:\s+"[^"]*")?\)(?:\{[^{}\n]*\})?
-    | \[(?P<span>[^\[\]]*)\]\{[^{}\n]*\}
-    | (?P<foreign>\$\$|:::|```|\{\{|\[\^|<project:
-        |<(?:img|script|style|iframe|video|svg)\b|(?m:^\[[^\]\n]+\]:\s))
-    """,
-    re.X | re.S,
-)
-_KINDS = ("role", "code", "comment", "escape", "math", "image", "link", "span", "foreign")
+_FOREIGN = re.compile(r"\[\^|<(?:project:|(?:img|script|style|iframe|video|svg)\b)")
 _EXPLICIT = re.compile(r"(?P<text>.+?)\s*<(?P<target>[^<>]+)>$", re.S)
+# What the parser leaves in the text where it makes nothing of it.
+_LEFT = re.compile(r"\$|\{\{|\[\^")
+_DOLLARS = (
+    "$$ must open its own line and be closed, by $$ or $$ (label), before an empty line; else it has no translation"
+)
 
 
 class Inline:
     """Translates the text of one page."""
 
-    def __init__(self, book: Book, page: Page, cited: list[str]) -> None:
+    def __init__(self, book: Book, page: Page, found: list[Span]) -> None:
         self.book, self.page = book, page
-        self.entries = citations.read(book.bibliographies) if cited else {}
+        cited = [s.token.content for s in found if s.rule == "myst_role" and s.token.meta["name"].startswith("cite:")]
         self.cited = {key.strip() for keys in cited for key in keys.split(",")}
+        self.entries = citations.read(book.bibliographies) if cited else {}
+
+    def block(self, block: Block) -> str:
+        """Translate a block of text, and turn its definition lists into bullets."""
+        out, at = "", 0
+        for start, end, part in block.pieces:
+            text = self.translate("\n".join(block.source[start:end]), block.line + start)
+            between = "".join(f"{line}\n" for line in block.source[at:start])
+            if part == "dt":
+                text = f"- **{text.strip().strip('*')}**:"
+            elif part:
+                text = re.sub(r"^\s*:\s+", " " if part == "dd" else "\n  ", text)
+                between, out = "", out.removesuffix("\n") + "\n" * (part == "another")
+            out, at = f"{out}{between}{text}\n", end
+        return (out + "\n".join(block.source[at:])).strip("\n")
 
     def translate(self, text: str, line: int) -> str:
-        """Translate ``text``, which starts at ``line`` of the page."""
-        out = []
-        for piece in re.split(r"(\n[ \t]*\n)", text):  # no construct reaches over an empty line
-            start = line
-            out.append(_INLINE.sub(lambda m, s=start: self._one(m, s + m.string[: m.start()].count("\n")), piece))
-            line += piece.count("\n")
-        return "".join(out)
+        """Translate ``text``, which starts at ``line`` of the page and which the parser reads as one."""
+        found, left = spans(text)
+        if match := _LEFT.search(left):
+            what = f"{match.group()} has no translation into a plain notebook"
+            raise self._error(line, _DOLLARS if match.group() == "$" else what)
+
+        def between(start: int, end: int) -> str:
+            out, at = "", start
+            for span in found:
+                if at <= span.start and span.end <= end:
+                    inner = between(*span.inner) if span.rule in {"link", "span"} else ""
+                    here = line + text.count("\n", 0, span.start)
+                    out += text[at : span.start] + self._one(span, text[span.start : span.end], inner, here)
+                    at = span.end
+            return out + text[at:end]
+
+        return between(0, len(text))
 
     def references(self) -> str:
         """The sources that the page cites, as a list by name and year."""
@@ -62,26 +76,28 @@ class Inline:
             what = ", ".join(sorted(unknown)) or "label"
             raise self._error(line, rf"a plain notebook does not know \{what}")
 
-    def _one(self, match: re.Match[str], line: int) -> str:
-        kind = next(name for name in _KINDS if match[name] is not None)
-        if kind in {"code", "escape"}:
-            return match[kind]
-        if kind == "comment":
+    def _one(self, span: Span, source: str, inner: str, line: int) -> str:
+        made = span.token
+        if span.rule == "span":
+            return inner
+        if span.rule == "attr" or source.startswith("<!--"):
             return ""
-        if kind == "foreign":
-            raise self._error(line, f"{match['foreign'].strip()} has no translation into a plain notebook")
-        if kind == "math":
-            if "\n>" in match["math"]:
+        if span.rule == "link":
+            return self._link(inner, str(made.attrs["href"]), line)
+        if span.rule == "image":
+            return self._image(made.content, str(made.attrs["src"]), line)
+        if span.rule == "myst_role":
+            return self._role(made.meta["name"], made.content.strip(), line)
+        if made.type == "math_inline":
+            if "\n>" in source:
                 raise self._error(line, "a formula in a quote must stay on one line")
-            self.check_math(match["math"], line)
-            return re.sub(r"\s*\n\s*", " ", match["math"])
-        if kind == "span":
-            return self.translate(match["span"], line)
-        if kind == "image":
-            return self._image(match["alt"], match["image"], line)
-        if kind == "link":
-            return self._link(self.translate(match["text"], line), match["link"], line)
-        return self._role(match["role"], match["target"].strip(), line)
+            self.check_math(made.content, line)
+            return re.sub(r"\s*\n\s*", " ", source)
+        if made.type == "math_inline_double":
+            raise self._error(line, _DOLLARS)
+        if _FOREIGN.match(source):
+            raise self._error(line, f"{source} has no translation into a plain notebook")
+        return source
 
     def _role(self, role: str, target: str, line: int) -> str:
         if role in {"cite:t", "cite:p"}:
@@ -94,20 +110,16 @@ class Inline:
         if role == "doc":
             return self._page(text, target, line)
         if role in {"eq", "numref", "ref", "prf:ref"}:
-            wanted = {
-                "eq": {"equation"},
-                "numref": {"figure", "table", "exercise"},
-                "prf:ref": {"statement"},
-            }.get(role)
+            wanted = {"eq": ["equation"], "numref": ["exercise", "figure", "table"], "prf:ref": ["statement"]}.get(role)
             if role == "numref" and text:
                 raise self._error(line, "{numref} with a text of its own has no translation")
             return text or self._label(target, line, wanted)
         raise self._error(line, f"the role {{{role}}} has no translation into a plain notebook")
 
-    def _label(self, target: str, line: int, wanted: set[str] | None = None) -> str:
+    def _label(self, target: str, line: int, wanted: list[str] | None = None) -> str:
         label = self.book.labels.get(target)
         if label is None or (wanted and label.kind not in wanted) or not label.text:
-            kind = f"no {' or '.join(sorted(wanted))}" if wanted else "nothing with a title"
+            kind = f"no {' or '.join(wanted)}" if wanted else "nothing with a title"
             raise self._error(line, f"{kind} is called {target!r}")
         if label.kind == "equation":
             return f"({label.text})"

@@ -1,7 +1,7 @@
 """Write the chapters as notebooks/NAME.ipynb for Colab: no outputs, no directives, an install cell in front.
 
-python tools/notebooks.py            write them
-python tools/notebooks.py --check    name each that is stale, missing or belongs to no chapter, and fail
+python tools/notebooks/notebooks.py            write them
+python tools/notebooks/notebooks.py --check    name each that is stale, missing or belongs to no chapter, and fail
 """
 
 from __future__ import annotations
@@ -10,21 +10,24 @@ import argparse
 import ast
 import hashlib
 import re
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import jupytext
 import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "build"))
 
 import repository
 from book_numbers import Book, Page, read_book
 from myst_blocks import DialectError
 from plain_markdown import Translator
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 INSTALL = Path(__file__).with_name("install_cell.py")
-# What must be in no Markdown cell: directives, targets, roles.
-RAW = re.compile(r":::|(?:```|~~~)\s*\{|^\s*\([\w:.-]+\)=\s*$|\{[A-Za-z][\w:.+-]*\}`", re.M)
 # The address as it stands in the JSON of a notebook.
 ADDRESS = re.compile(r'"REPOSITORY = \\"[^"\\]*\\"')
 HIDDEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
@@ -38,53 +41,33 @@ def install_cell(address: str) -> str:
     return code.replace('REPOSITORY = ""', f'REPOSITORY = "{address}"')
 
 
-class _Cells:
-    """Cells whose ids depend on their own source alone, so that editing one leaves the ids of the others."""
-
-    def __init__(self) -> None:
-        self.cells: list[Any] = []
-        self._seen: Counter[str] = Counter()
-
-    def markdown(self, text: str, source: str, page: Page, name: str = "") -> None:
-        raw = RAW.search(re.sub(r"^( *>? *)(`{3,}|~{3,})\w*\n.*?\n\1\2$", "", text, flags=re.M | re.S))
-        if raw:
-            raise DialectError(f"{page.file}: {raw.group().strip()!r} is left in the cell that starts: {source[:70]!r}")
-        self.cells.append(nbformat.v4.new_markdown_cell(text, id=name or self._id("markdown", source)))
-
-    def code(self, text: str, metadata: dict[str, Any], name: str = "") -> str:
-        name = name or self._id("code", text)
-        self.cells.append(nbformat.v4.new_code_cell(text, metadata=metadata, id=name))
-        return name
-
-    def _id(self, kind: str, source: str) -> str:
-        digest = hashlib.sha256(f"{kind}\0{source}".encode()).hexdigest()[:12]
-        self._seen[digest] += 1
-        return digest if self._seen[digest] == 1 else f"{digest}-{self._seen[digest]}"
-
-
 def notebook(book: Book, page: Page, address: str) -> Any:
     """A page as a plain notebook without outputs."""
-    translator, cells = Translator(book, page), _Cells()
-    cells.code(install_cell(address), {}, "install")
-    for line, cell in page.cells:
-        if cell.cell_type == "markdown":
-            for source, text in translator.cell(cell.source, line):
-                cells.markdown(text, source, page)
-        elif cell.cell_type == "code":
-            name = cells.code(cell.source, _metadata(cell.metadata.get("tags", [])))
-            figure = cell.metadata.get("mystnb", {}).get("figure") or {}
-            if figure.get("caption"):
-                cells.markdown(translator.caption(figure, line), figure["caption"], page, f"{name}-caption")
-        else:
-            raise DialectError(f"{page.file}:{line}: a raw cell has no translation")
+    translator, seen = Translator(book, page), Counter[str]()
+
+    def identity(kind: str, source: str) -> str:
+        """From its own source alone, so that editing one cell leaves the ids of the others."""
+        digest = hashlib.sha256(f"{kind}\0{source}".encode()).hexdigest()[:12]
+        seen[digest] += 1
+        return digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+
+    cells = [new_code_cell(install_cell(address), id="install")]
+    for cell, blocks in page.cells:
+        name = ""
+        if cell.cell_type == "code":
+            name = identity("code", cell.source)
+            cells.append(new_code_cell(cell.source, metadata=_metadata(cell.metadata.get("tags", [])), id=name))
+        for source, text in translator.cells(blocks):
+            own = f"{name}-caption" if name else identity("markdown", source)
+            cells.append(new_markdown_cell(text, id=own))
     if translator.inline.cited and not translator.lists_references:
-        cells.markdown(f"## References\n\n{translator.references()}", "", page, "references")
+        cells.append(new_markdown_cell(f"## References\n\n{translator.references()}", id="references"))
     metadata = {
         "colab": {"toc_visible": True},
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
     }
-    made = nbformat.v4.new_notebook(cells=cells.cells, metadata=metadata, nbformat_minor=5)
+    made = new_notebook(cells=cells, metadata=metadata, nbformat_minor=5)
     nbformat.validate(made)
     return made
 
@@ -102,7 +85,7 @@ def generate(book: Book, address: str) -> dict[str, str]:
         if page.executable:
             if f"{page.name}.ipynb" in texts:
                 raise DialectError(f"{page.file}: two pages would become {page.name}.ipynb")
-            texts[f"{page.name}.ipynb"] = nbformat.writes(notebook(book, page, address)) + "\n"
+            texts[f"{page.name}.ipynb"] = jupytext.writes(notebook(book, page, address), "ipynb") + "\n"
     return texts
 
 

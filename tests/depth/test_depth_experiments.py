@@ -1,0 +1,86 @@
+"""What the Depth chapter's cells show, at small size: each against the closed form, a loop, or a hand value."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from lrtransfer import depth as d
+from lrtransfer.depth import experiments
+
+
+@pytest.mark.parametrize(("arch", "r"), [("chain", 0.5), ("residual1", 0.5), ("residual2", 2.0)])
+def test_the_weight_at_the_minimum_is_one(arch, r):
+    for depth in (1, 2, 5):
+        weight = experiments.minimum_weight(depth, r, arch)
+        assert d.total_weight(weight, depth, arch) == pytest.approx(r, rel=1e-14)
+        assert d.loss(weight, depth, r, arch=arch) < 1e-28
+
+
+def test_the_three_orders_are_measured():
+    measured, closed = experiments.measured_orders([1, 3], 2.0, 1.5), d.substitution_orders([1, 3], 2.0, 1.5)
+    np.testing.assert_allclose(measured.top, d.sharpness([1, 3], 2.0, 1.5), rtol=1e-13)
+    assert measured.others.max() < 1e-13
+    np.testing.assert_allclose(measured.orders.right, closed.right, rtol=1e-6)
+    np.testing.assert_allclose(measured.orders.substituted_first, closed.substituted_first, rtol=1e-6)
+    np.testing.assert_allclose(measured.orders.substituted_last, closed.substituted_last, rtol=1e-13)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5, math.inf])
+def test_the_integrated_course(depth):
+    t = np.array([0.0, 3.0, 40.0])
+    np.testing.assert_allclose(experiments.integrated_course(t, 0.05, depth), d.time_course(t, 0.05, depth), atol=1e-10)
+
+
+def test_half_times():
+    path = np.array([[0.1, 0.2], [0.4, 0.5], [0.8, 0.9]])
+    np.testing.assert_allclose(experiments.half_times(path), [1.25, 1.0])
+    for bad in (path[1:], path[:2], path[:, 0]):  # starts above one half, never arrives, no axis of runs
+        with pytest.raises(ValueError, match=r"total_weight = \(.*rise through one half"):
+            experiments.half_times(bad)
+
+
+def test_thresholds_of_one_layer_and_more():
+    found = experiments.thresholds([1, 2, 16], steps=200, spacing=0.1)
+    assert found.depth.tolist() == [1, 2, 16] and found.flip[0] == 0.0
+    assert math.isnan(found.end[0]) and found.end[1] == pytest.approx(2 * (math.sqrt(5) - 1))
+    assert found.crisis[:2].tolist() == [2.0, pytest.approx(4.0)]
+    assert found.first[0] == 2.1 and found.first[1] >= 4.0 and math.isnan(found.first[2])
+
+
+def test_a_panel_of_figure_two():
+    x, losses = experiments.rate_panel([2, 8], 0.5, rule="agnostic", points=5)
+    assert losses.shape == (5, 2) and x[-1] > d.agnostic_optimum(128, 0.5)
+    assert losses[3, 1] == d.sweep(x[3], 8, 0.5, rule="agnostic")
+    x, _ = experiments.rate_panel([2], 0.5, points=3)
+    np.testing.assert_allclose(x, [0.01, 1.005, 2.0])
+
+
+def test_the_error_of_the_best_power_law():
+    # one pair of depths: for r and 1/r the exponents are 1 -+ c, so the best one is off by half their distance
+    octaves = experiments.power_law_error(2, [4], [0.5, 2.0])
+    assert octaves == pytest.approx(2 * (1 / 2 - 1 / 4), rel=1e-12)
+    assert experiments.power_law_error(2, [4, 64], [1.0]) < 1e-12  # r = 1: the exponent one is exact
+
+
+@pytest.mark.parametrize(("arch", "r"), [("residual1", 0.5), ("residual2", 2.0)])
+def test_the_residual_networks_against_their_closed_forms(arch, r):
+    np.testing.assert_allclose(experiments.hessian_ratio([1, 3], r, arch), 1, rtol=1e-12)
+    np.testing.assert_allclose(experiments.landscape_ratio([1, 3], r, arch), 1, rtol=1e-5)
+    lr = d.max_stable_lr(3, r, tau=10.0, arch=arch)
+    last = d.gradient_descent(lr, 3, 20, mu_yx=r, init=0.1, arch=arch)[-1]
+    separate = experiments.separate_loss(3, r, 0.1, 20, arch)
+    assert separate == pytest.approx(d.loss(last, 3, r, arch=arch), rel=1e-12)
+
+
+def test_the_carried_rate():
+    r = np.array([0.5, 4.0])
+    np.testing.assert_allclose(experiments.carried_rate(4, 128, r), r ** (2 * (1 / 4 - 1 / 128)))
+    reached = experiments.targets_reached(4, 128, [0.5, 2.0, 8.0])
+    assert reached.tolist() == [
+        float(d.sweep(x, 128, r)) < 1e-6 for x, r in ((0.5**0.484375, 0.5), (2**0.484375, 2.0), (8**0.484375, 8.0))
+    ]
+    with pytest.raises(ValueError, match=r"targets = -1\.0"):
+        experiments.targets_reached(4, 128, [-1.0])
