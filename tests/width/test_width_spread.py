@@ -15,9 +15,11 @@ from lrtransfer.width import (
     grid_argmin,
     limit_lr,
     scaling_exponent,
+    shows_break,
     sweep_error,
     synthetic_data,
 )
+from lrtransfer.width.breaks import shares_over_offsets, shares_over_seeds
 
 WIDTHS = 2 ** np.arange(7, 14)
 
@@ -99,6 +101,24 @@ def test_breaks_by_chance_need_few_seeds(pool):
     assert few > 0.05 and many < 0.01
     lucky = break_probability(WIDTHS, exact, best, seeds=30, statistic="abs_mean", replicas=2000)
     assert lucky > 0.05  # averaging before taking the distance does not help
+
+
+def test_shares_of_breaks_over_offsets_and_seeds(pool):
+    X, y, coefficients = pool
+    best, offsets = limit_lr(X, y, 3), 4
+    found = shares_over_offsets(coefficients, X, y, widths=WIDTHS, target=best, spacing=0.15, offsets=offsets)
+    count = finite = 0
+    for o in (-0.375, -0.125, 0.125, 0.375):
+        swept = grid_argmin(coefficients, X, y, best * (1 + 0.15 * (np.arange(-6, 20) + o)))
+        early, late = break_slopes(WIDTHS, sweep_error(swept, best))
+        count += bool(shows_break(early, late))
+        finite += bool(shows_break(early, late)) and math.isfinite(late)
+    assert (found.any, found.finite) == (count / offsets, finite / offsets)
+    exact = exact_argmin(coefficients, X, y)
+    on_limit = grid_argmin(coefficients, X, y, best * (1 + 0.15 * np.arange(-6, 21)))
+    options = dict(widths=WIDTHS, seeds=200, replicas=200)
+    none, most = (shares_over_seeds(o, best, rng=np.random.default_rng(0), **options) for o in (exact, on_limit))
+    assert none.any == none.finite == 0.0 and most.any > 0.7 and most.finite <= most.any
 
 
 def test_break_slopes_of_power_laws():

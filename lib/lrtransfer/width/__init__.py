@@ -6,23 +6,25 @@ One step                 ``one_step_coefficients``, ``optimal_lr`` (the polynomi
 Any number of steps      ``training_loss``, ``optimal_lr``, ``lowest_minima``: any width, infinite included
 Features                 ``feature_updates``, ``scaling_exponent`` (exponents with errors)
 Fig. 2                   ``synthetic_data``, ``coefficient_draws``, ``exact_argmin``, ``grid_argmin``,
-                         ``sweep_error``, ``break_slopes``, ``shows_break``, ``break_probability``
+                         ``sweep_error``, ``grid_rms``, ``break_slopes``, ``shows_break``,
+                         ``break_probability``
 The matrix never stored  ``LazyGaussian``, ``Euclidean``, ``Rotated``
+Explicit matrices        the module ``dense``
+What the chapter runs    the module ``experiments``
 
 Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), arXiv:2511.01734.
 """
 
 from lrtransfer.numerics.lazy_gaussian import Euclidean, LazyGaussian, Rotated
+from lrtransfer.width.breaks import break_probability, break_slopes, shows_break
 from lrtransfer.width.data import limit_lr, sp_limit_lr
 from lrtransfer.width.features import feature_updates, scaling_exponent
 from lrtransfer.width.spread import (
-    break_probability,
-    break_slopes,
     coefficient_draws,
     exact_argmin,
     grid_argmin,
+    grid_rms,
     limit_spread,
-    shows_break,
     sweep_error,
     synthetic_data,
     tied_lrs,
@@ -39,6 +41,7 @@ __all__ = [
     "exact_argmin",
     "feature_updates",
     "grid_argmin",
+    "grid_rms",
     "limit_lr",
     "limit_spread",
     "lowest_minima",

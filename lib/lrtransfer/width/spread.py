@@ -14,15 +14,16 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
 
 from lrtransfer.numerics import arguments
-from lrtransfer.numerics.fits import line
 from lrtransfer.width.data import Regression, limit_lr_of, regression
 from lrtransfer.width.network import draw, one_step
 from lrtransfer.width.optimum import excess, interval_argument, minimise_polynomial, report_edges
 
 Array = NDArray[np.float64]
 STATISTICS = ("rms", "mean_abs", "abs_mean")
+_CELLS = 60  # cells on either side of the limit: spacings from a tenth of the scatter on
 
 
 def synthetic_data(m: int = 1000, d: int = 1, noise_variance: float = 0.01, *, seed: int) -> tuple[Array, Array]:
@@ -183,6 +184,24 @@ def limit_spread(X: ArrayLike, y: ArrayLike, hidden_layers: int) -> float:
     return limit_lr_of(data, layers) * math.sqrt(norms + second)
 
 
+def grid_rms(spacing: ArrayLike, scatter: ArrayLike) -> Array:
+    """Root mean square distance from the limit of best rates on a grid of rates that contains the limit.
+
+    ``sqrt(sum_j (j spacing)^2 P(|scatter xi - j spacing| < spacing / 2))`` with xi standard normal: the best grid rate
+    of a draw is the centre of the cell that its exact best rate falls into.
+
+    ``spacing`` of the grid and ``scatter`` ``c / sqrt(n)`` of the exact best rates, positive, in one unit; they
+    broadcast. Raises ValueError naming the argument.
+
+    Source: derived here, on Fig. 2 of Hayou (2025).
+    """
+    cell, width = np.broadcast_arrays(arguments.positive("spacing", spacing), arguments.positive("scatter", scatter))
+    ratio = np.asarray(cell / width)
+    j = np.arange(-_CELLS, _CELLS + 1).reshape(-1, *[1] * ratio.ndim)
+    share = ndtr((j + 0.5) * ratio) - ndtr((j - 0.5) * ratio)
+    return np.asarray(cell * np.sqrt((j**2 * share).sum(axis=0)))[()]
+
+
 def sweep_error(optima: ArrayLike, target: float, statistic: str = "rms") -> Array:
     """The distance of best rates (..., seeds) from a target, one number for all seeds; shape (...).
 
@@ -199,71 +218,6 @@ def sweep_error(optima: ArrayLike, target: float, statistic: str = "rms") -> Arr
     if statistic == "abs_mean":
         return np.abs(off.mean(axis=-1))
     return np.abs(off).mean(axis=-1) if statistic == "mean_abs" else np.sqrt((off**2).mean(axis=-1))
-
-
-def break_slopes(widths: ArrayLike, errors: ArrayLike, at: float = 1024) -> tuple[Array, Array]:
-    """Least-squares slopes of log error against log width up to ``at`` and from ``at`` on.
-
-    ``widths`` (widths,), positive; ``errors`` (widths, ...), nonnegative, in any unit; returns two arrays of
-    shape (...). A part that contains an error of exactly zero (a grid sweep can produce it) has slope -inf.
-    Raises ValueError naming the argument, with fewer than two widths on either side of ``at``.
-
-    Source: the break at n = 1024 that Hayou (2025) reports in Fig. 2.
-    """
-    sizes, values = arguments.positive("widths", widths), arguments.finite("errors", errors, minimum=0.0)
-    if sizes.ndim != 1 or values.shape[:1] != sizes.shape:
-        raise arguments.refuse("errors", values.shape, f"of shape ({sizes.size}, ...) (the value is its shape)")
-    if min(np.unique(sizes[sizes <= at]).size, np.unique(sizes[sizes >= at]).size) < 2:
-        raise arguments.refuse("at", at, "a width with two or more widths on either side, itself included")
-    slopes = []
-    for part in (sizes <= at, sizes >= at):
-        e = values[part]
-        slope, _, _ = line(np.log(sizes[part]), np.log(np.where(e > 0, e, 1.0)))
-        slopes.append(np.where((e > 0).all(axis=0), slope, -math.inf))
-    return slopes[0], slopes[1]
-
-
-def shows_break(early: ArrayLike, late: ArrayLike) -> NDArray[np.bool_]:
-    """Whether slopes look like the printed figure: n^(-1/2) at first, clearly faster from the break on.
-
-        |early + 1/2| < 0.2    and    late < -0.8
-
-    ``early``, ``late`` as ``break_slopes`` returns them, same shape; -inf in ``late`` counts as faster.
-    Raises ValueError for a NaN.
-
-    Source: the break at n = 1024 that Hayou (2025) reports in Fig. 2; the bounds are this book's.
-    """
-    return (np.abs(arguments.number("early", early) + 0.5) < 0.2) & (arguments.number("late", late) < -0.8)
-
-
-def break_probability(
-    widths: ArrayLike,
-    optima: ArrayLike,
-    target: float,
-    *,
-    seeds: int,
-    statistic: str = "rms",
-    replicas: int = 4000,
-    seed: int = 0,
-    at: float = 1024,
-) -> float:
-    """How often an experiment with few seeds shows a break like the printed one: a share of ``shows_break``.
-
-    ``optima`` of shape (widths, draws) is a large pool; each replica picks ``seeds`` draws of every width,
-    with replacement, and forms ``sweep_error`` (``target``, ``statistic``) and ``break_slopes`` (``widths``,
-    ``at``). Returns a fraction of ``replicas``, a number in [0, 1] with standard error at most (4 replicas)^(-1/2).
-    Raises ValueError naming the argument.
-
-    Source: this book, on Fig. 2 of Hayou (2025).
-    """
-    pool = arguments.finite("optima", optima)
-    few, many = arguments.count("seeds", seeds, minimum=1), arguments.count("replicas", replicas, minimum=1)
-    if pool.ndim != 2 or pool.shape[1] == 0:
-        raise arguments.refuse("optima", pool.shape, "of shape (widths, draws) (the value is its shape)")
-    picks = np.random.default_rng(seed).integers(0, pool.shape[1], size=(len(pool), many, few))
-    errors = sweep_error(np.take_along_axis(pool[:, None, :], picks, axis=2), target, statistic)
-    early, late = break_slopes(widths, errors, at)
-    return float(np.mean(shows_break(early, late)))
 
 
 def _slope(data: Regression) -> float:

@@ -1,0 +1,147 @@
+"""The break at n = 1024 in paper Fig. 2: what counts as one, and how often a grid of rates or few seeds make one.
+
+Nothing here knows a network: all functions read best rates of a pool of draws, exact or swept on a grid.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lrtransfer.numerics import arguments
+from lrtransfer.numerics.fits import line
+from lrtransfer.width.spread import grid_argmin, sweep_error
+
+Array = NDArray[np.float64]
+
+
+def break_slopes(widths: ArrayLike, errors: ArrayLike, at: float = 1024) -> tuple[Array, Array]:
+    """Least-squares slopes of log error against log width up to ``at`` and from ``at`` on.
+
+    ``widths`` (widths,), positive; ``errors`` (widths, ...), nonnegative, in any unit; returns two arrays of
+    shape (...). A part that contains an error of exactly zero (a grid sweep can produce it) has slope -inf.
+    Raises ValueError naming the argument, with fewer than two widths on either side of ``at``.
+
+    Source: the break at n = 1024 that Hayou (2025) reports in Fig. 2.
+    """
+    sizes, values = arguments.positive("widths", widths), arguments.finite("errors", errors, minimum=0.0)
+    if sizes.ndim != 1 or values.shape[:1] != sizes.shape:
+        raise arguments.refuse("errors", values.shape, f"of shape ({sizes.size}, ...) (the value is its shape)")
+    if min(np.unique(sizes[sizes <= at]).size, np.unique(sizes[sizes >= at]).size) < 2:
+        raise arguments.refuse("at", at, "a width with two or more widths on either side, itself included")
+    slopes = []
+    for part in (sizes <= at, sizes >= at):
+        e = values[part]
+        slope, _, _ = line(np.log(sizes[part]), np.log(np.where(e > 0, e, 1.0)))
+        slopes.append(np.where((e > 0).all(axis=0), slope, -math.inf))
+    return slopes[0], slopes[1]
+
+
+def shows_break(early: ArrayLike, late: ArrayLike) -> NDArray[np.bool_]:
+    """Whether slopes look like the printed figure: n^(-1/2) at first, clearly faster from the break on.
+
+        |early + 1/2| < 0.2    and    late < -0.8
+
+    ``early``, ``late`` as ``break_slopes`` returns them, same shape; -inf in ``late`` counts as faster.
+    Raises ValueError for a NaN.
+
+    Source: the break at n = 1024 that Hayou (2025) reports in Fig. 2; the bounds are this book's.
+    """
+    return (np.abs(arguments.number("early", early) + 0.5) < 0.2) & (arguments.number("late", late) < -0.8)
+
+
+def break_probability(
+    widths: ArrayLike,
+    optima: ArrayLike,
+    target: float,
+    *,
+    seeds: int,
+    statistic: str = "rms",
+    replicas: int = 4000,
+    seed: int = 0,
+    at: float = 1024,
+) -> float:
+    """How often an experiment with few seeds shows a break like the printed one: a share of ``shows_break``.
+
+    ``optima`` of shape (widths, draws) is a large pool; each replica picks ``seeds`` draws of every width,
+    with replacement, and forms ``sweep_error`` (``target``, ``statistic``) and ``break_slopes`` (``widths``,
+    ``at``). Returns a fraction of ``replicas``, a number in [0, 1] with standard error at most (4 replicas)^(-1/2).
+    Raises ValueError naming the argument.
+
+    Source: this book, on Fig. 2 of Hayou (2025).
+    """
+    pool = arguments.finite("optima", optima)
+    few, many = arguments.count("seeds", seeds, minimum=1), arguments.count("replicas", replicas, minimum=1)
+    if pool.ndim != 2 or pool.shape[1] == 0:
+        raise arguments.refuse("optima", pool.shape, "of shape (widths, draws) (the value is its shape)")
+    picks = np.random.default_rng(seed).integers(0, pool.shape[1], size=(len(pool), many, few))
+    errors = sweep_error(np.take_along_axis(pool[:, None, :], picks, axis=2), target, statistic)
+    early, late = break_slopes(widths, errors, at)
+    return float(np.mean(shows_break(early, late)))
+
+
+@dataclass(frozen=True)
+class BreakShares:
+    """Shares of experiments that show a break: of either kind, and those whose slope beyond it is finite."""
+
+    any: float
+    finite: float
+
+    @classmethod
+    def of(cls, early: ArrayLike, late: ArrayLike) -> BreakShares:
+        """The shares among slopes as ``break_slopes`` returns them, (experiments,) each."""
+        seen = shows_break(early, late)
+        return cls(float(seen.mean()), float((seen & np.isfinite(late)).mean()))
+
+
+def shares_over_offsets(
+    coefficients: ArrayLike,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    widths: ArrayLike,
+    target: float,
+    spacing: float,
+    offsets: int = 24,
+    at: float = 1024,
+) -> BreakShares:
+    """How often a grid of rates that nobody placed on the limit shows a break, with all draws of the pool.
+
+    The grids are ``target (1 + spacing (j + o))`` with ``offsets`` values of o evenly in (-1/2, 1/2), from a tenth of
+    the target to four times it; each is swept over the same draws, and the distance is the root mean square.
+
+    ``coefficients`` (widths, seeds, L + 1, d) as ``coefficient_draws`` returns them for X and y; ``widths``, ``at``
+    as in ``break_slopes``. Raises ValueError naming the argument.
+
+    Source: this book, on Fig. 2 of Hayou (2025).
+    """
+    step = arguments.one("spacing", arguments.positive("spacing", spacing))
+    places = (np.arange(arguments.count("offsets", offsets, minimum=1)) + 0.5) / offsets - 0.5
+    cells = np.arange(math.ceil(-0.9 / step), round(3 / step))
+    swept = [grid_argmin(coefficients, X, y, target * (1 + step * (cells + o))) for o in places]
+    errors = np.array([sweep_error(optima, target) for optima in swept]).T
+    return BreakShares.of(*break_slopes(widths, errors, at))
+
+
+def shares_over_seeds(
+    optima: ArrayLike,
+    target: float,
+    *,
+    widths: ArrayLike,
+    seeds: int,
+    replicas: int,
+    rng: np.random.Generator,
+    at: float = 1024,
+) -> BreakShares:
+    """How often an experiment with ``seeds`` draws of the pool (widths, draws) shows a break: root mean square.
+
+    Each of ``replicas`` experiments picks its draws with replacement; else as ``break_probability``.
+    """
+    pool = arguments.finite("optima", optima)
+    picks = rng.integers(0, pool.shape[1], size=(len(pool), replicas, seeds))
+    return BreakShares.of(
+        *break_slopes(widths, sweep_error(np.take_along_axis(pool[:, None], picks, axis=2), target), at)
+    )
