@@ -28,7 +28,7 @@ import execute
 
 ROOT = execute.ROOT
 LONGEST = 40  # lines of a cell
-NOT_YET = ("width", "residual", "layers", "stages")  # pages that `check` passes over unless it is given them
+NOT_YET = ("residual", "layers", "stages")  # pages that `check` passes over unless it is given them
 RUFF = str(Path(sys.executable).with_name("ruff"))
 
 
