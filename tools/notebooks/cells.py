@@ -28,7 +28,8 @@ import execute
 
 ROOT = execute.ROOT
 LONGEST = 40  # lines of a cell
-NOT_YET = ("residual", "layers", "stages")  # pages that `check` passes over unless it is given them
+# Pages that `check` passes over unless it is given them; the Makefile looks for undefined names in their notebooks.
+NOT_YET = ("residual", "layers", "stages")
 RUFF = str(Path(sys.executable).with_name("ruff"))
 
 
