@@ -14,10 +14,12 @@ def stream(seed: int, *key: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
-def haar_orthogonal(h: int, generator: np.random.Generator) -> NDArray[np.float64]:
+def haar_orthogonal(h: int, generator: np.random.Generator, count: int | None = None) -> NDArray[np.float64]:
     """An orthogonal matrix (h, h) with the Haar distribution: QR of a Gaussian matrix, the signs of R's diagonal fixed.
 
-    Source: Mezzadri, Notices of the AMS 54 (2007) 592.
+    With a ``count`` a stack (count, h, h), the same matrices as that many single calls give. Its callers check the
+    arguments. Source: Mezzadri, Notices of the AMS 54 (2007) 592.
     """
-    q, r = np.linalg.qr(generator.standard_normal((h, h)))
-    return q * np.sign(np.diagonal(r))
+    shape = (h, h) if count is None else (count, h, h)
+    q, r = np.linalg.qr(generator.standard_normal(shape))
+    return q * np.sign(np.diagonal(r, axis1=-2, axis2=-1))[..., None, :]

@@ -40,8 +40,8 @@ DOT, MARK, BIG = 3.0, 4.5, 7.0
 CAP = 2.0
 """Half the width of the bar that ends an error bar, in points."""
 
-BAND, SHADE = 0.25, 0.12
-"""Opacity of a seed band, and of a region that is marked off."""
+BAND, SHADE, FILL = 0.25, 0.12, 0.55
+"""Opacity of a seed band, of a region that is marked off, and of one that is what the figure shows."""
 
 FAINT = 0.4
 """Opacity of a cloud of dots, and of a curve that crosses its panel from end to end."""

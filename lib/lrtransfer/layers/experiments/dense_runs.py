@@ -4,6 +4,7 @@
 ``advantage``         by how much balanced rates win there, with its standard error
 ``split_over_seeds``  the split with the smallest mean loss over seeds, with its standard error
 ``schedule_runs``     the norm-driven schedule beside uniform rates, on common seeds
+``conserved_drift``   how far a difference of powers of the norms drifts along a run
 """
 
 from __future__ import annotations
@@ -120,6 +121,11 @@ class ScheduleRuns:
     norm_difference: Array
     sharpness: Array
 
+    @property
+    def relative_difference(self) -> Array:
+        """The size of the norm difference over that at the start, without unit: (2, seeds, steps + 1)."""
+        return np.abs(self.norm_difference) / np.abs(self.norm_difference[..., :1])
+
     def paired(self, values: Array) -> tuple[float, float]:
         """The norm-driven schedule less the uniform one: mean over seeds and its standard error.
 
@@ -167,3 +173,18 @@ def schedule_runs(
         np.where(np.isnan(difference), np.inf, difference),
         np.array([[run.sharpness for run in row] for row in runs]),
     )
+
+
+def conserved_drift(
+    power: ArrayLike, h: int, lr: float, steps: int, *, seed: int, schedule: str, initialisation: str = "gaussian"
+) -> Array:
+    """How far |W_1|_F^p - |W_2|_F^p is at the end of a run from its value at the start, relative to that.
+
+    power*: the powers p, > 0; h, lr, steps, seed, schedule, initialisation: as in ``train_three_layers``.
+    Returns the shape of ``power``, without unit; under the flow 0 at p = 2 for "uniform", at p = 3 for "norm".
+    ValueError naming the argument. Source: this book.
+    """
+    p = arguments.positive("power", power)
+    norms = train_three_layers(h, lr, steps, seed=seed, schedule=schedule, initialisation=initialisation).norms
+    start, end = (row[0] ** p - row[1] ** p for row in (norms[0], norms[-1]))
+    return np.abs((end - start) / start)

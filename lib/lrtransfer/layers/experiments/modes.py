@@ -1,0 +1,98 @@
+"""The modes of the two-layer map one by one, and its average by equispaced angles: what the figures show of it.
+
+``circle`` averages over the modes with an error that it controls; here the modes are kept apart, and the average is
+the plain one whose failure the chapter shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lrtransfer.layers.circle import in_critical_units, one_number, squared, width_argument
+from lrtransfer.layers.slider import rule
+from lrtransfer.numerics import arguments
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+
+def circle_points(theta: ArrayLike) -> Complex:
+    """The eigenvalues exp(i theta), with exactly -1 at theta = pi: a rounded one would leave the saddle there.
+
+    theta*: angles in radians. Returns an array of their shape. ValueError naming the argument. Source: elementary.
+    """
+    angle = arguments.finite("theta", theta)
+    return np.where(np.isclose(angle, np.pi, rtol=0, atol=1e-12), -1.0, np.exp(1j * angle))
+
+
+def products(z: Complex, kappa1: ArrayLike, kappa2: ArrayLike, h: int, steps: int) -> Complex:
+    """The product omega_1 omega_2 of every mode along gradient descent.
+
+        omega_1 <- omega_1 + kappa_1 e conj(omega_2),    omega_2 <- omega_2 + kappa_2 e conj(omega_1),
+        e = z - omega_1 omega_2,    omega_1 = omega_2 = h^(-1/4) at the start
+
+    Parameters
+    ----------
+    z : eigenvalues, any shape.
+    kappa1, kappa2 : rates eta / h^(3/2), >= 0; a number, or one for each step.
+    h : width, >= 2.
+    steps : >= 0.
+
+    Returns
+    -------
+    (steps + 1,) + the shape of z. Its error |z - product|^2 is the mode's share of the loss.
+
+    Raises
+    ------
+    ValueError naming the argument.
+
+    Source: the reduction of ``circle``.
+    """
+    width, number = width_argument(h), arguments.count("steps", steps)
+    one_rate, two_rate = (
+        np.broadcast_to(arguments.finite(name, value, minimum=0.0), (number,))
+        for name, value in (("kappa1", kappa1), ("kappa2", kappa2))
+    )
+    points = np.asarray(z, dtype=complex)
+    one = two = np.full(points.shape, width**-0.25, dtype=complex)
+    out = [one * two]
+    for k1, k2 in zip(one_rate, two_rate, strict=True):
+        e = points - one * two
+        one, two = one + k1 * e * two.conj(), two + k2 * e * one.conj()
+        out.append(one * two)
+    return np.array(out)
+
+
+def equispaced_loss(lr: float, h: int, steps: int, angles: int) -> float:
+    """Expected loss at the rate ``lr`` of both layers by equispaced angles: the rule that misses a narrow spike.
+
+    lr: rate, >= 0; h: width, >= 2; steps: >= 0; angles: intervals on [0, pi], >= 1, both ends included.
+    Returns one number, as ``expected_loss`` where the angles resolve the integrand. ValueError naming the argument.
+    Source: the trapezoid rule for the average of ``quadrature``.
+    """
+    number, width = arguments.count("angles", angles, minimum=1), width_argument(h)
+    kappa = one_number("lr", in_critical_units("lr", lr, width))
+    z = circle_points(np.pi * np.arange(number + 1) / number)
+    f = squared(z - products(z, kappa, kappa, width, steps)[-1])
+    mean = (f.sum() - (f[0] + f[-1]) / 2) / number
+    return float(((width - 1) * mean + (f[0] + f[-1]) / 2) / width)
+
+
+def scheduled_loss(splits: Sequence[float] | Array, lr: float, h: int) -> float:
+    """Expected loss after a schedule of splits: step t has the rates lr (1 + split_t) and lr (1 - split_t).
+
+    splits (steps,): each in [-1, 1]; lr: mean rate, >= 0; h: width, >= 2. Returns one number, by the fixed rule of
+    ``slider``. ValueError naming the argument. Source: this book.
+    """
+    width, delta = width_argument(h), arguments.finite("splits", splits)
+    if delta.ndim != 1 or (np.abs(delta) > 1).any():
+        raise arguments.refuse("splits", splits, "a list of numbers between -1 and 1")
+    kappa = one_number("lr", in_critical_units("lr", lr, width))
+    s, weights = rule()
+    z = np.append(-np.cos(s) + 1j * np.sin(s), [-1.0, 1.0])
+    average = np.append((width - 1) / width * weights, [0.5 / width, 0.5 / width])
+    last = products(z, kappa * (1 + delta), kappa * (1 - delta), width, delta.size)[-1]
+    return float(np.abs(z - last) ** 2 @ average)

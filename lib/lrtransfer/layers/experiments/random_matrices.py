@@ -1,0 +1,92 @@
+"""Checks that share nothing with the reductions: random matrices as they are, and dense runs of the surrogate.
+
+Many small networks at once, stacked along the first axis; nothing is rotated.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrtransfer.layers.circle import one_number, width_argument
+from lrtransfer.numerics import arguments
+from lrtransfer.numerics.estimates import Estimate
+from lrtransfer.numerics.random import haar_orthogonal
+
+Array = NDArray[np.float64]
+
+
+def haar_traces(h: int, powers: int, draws: int, rng: np.random.Generator) -> Estimate:
+    """Average trace of Q, Q^2, .. Q^powers over Haar orthogonal Q of size h.
+
+    h: >= 2; powers: >= 1; draws: >= 1; rng: moves on by draws h^2 normal numbers. Returns mean and standard error,
+    (powers,) each; exactly they are 1 for even powers and 0 for odd ones. ValueError naming the argument.
+    Source: Diaconis and Shahshahani (1994) up to power h; beyond it this book.
+    """
+    size, number = width_argument(h), arguments.count("powers", powers, minimum=1)
+    q = haar_orthogonal(size, rng, arguments.count("draws", draws, minimum=1))
+    power, traces = np.broadcast_to(np.eye(size), q.shape), []
+    for _ in range(number):
+        power = power @ q
+        traces.append(np.trace(power, axis1=1, axis2=2))
+    return Estimate.of(np.array(traces))
+
+
+def first_gradients(h: int, draws: int, rng: np.random.Generator) -> tuple[Array, float]:
+    """Self-interaction B and gradient G of the first layer before the first step, from dense orthogonal matrices.
+
+    h: width, >= 2; draws: >= 1; rng: moves on by 3 draws h^2 normal numbers. Returns the largest stretch of B G^-1 of
+    every draw, (draws,), and the ratio of the root mean squares of |B|_F and |G|_F; both without unit. ValueError
+    naming the argument. Source: arXiv 2606.00340, Proposition 5.1.
+    """
+    width, number = width_argument(h), arguments.count("draws", draws, minimum=1)
+    w1, w2, q = (haar_orthogonal(width, rng, number) for _ in range(3))
+    own, gradient = (g @ w2.transpose(0, 2, 1) / width for g in (w1 @ w2 / width, w1 @ w2 / width - q / np.sqrt(width)))
+    stretch = np.linalg.norm(own @ np.linalg.inv(gradient), ord=2, axis=(1, 2))
+    squares = [np.mean(np.sum(part**2, axis=(1, 2))) for part in (own, gradient)]
+    return stretch, float(np.sqrt(squares[0] / squares[1]))
+
+
+def _rates(lr1: float, lr2: float) -> tuple[float, float]:
+    one, two = (arguments.finite(name, lr, minimum=0.0) for name, lr in (("lr1", lr1), ("lr2", lr2)))
+    return one_number("lr1", one), one_number("lr2", two)
+
+
+def signal_only_losses(lr1: float, lr2: float, h: int, steps: int, *, draws: int, seed: int) -> Array:
+    """Test losses of dense two-layer networks trained on the signal alone.
+
+        W_1 <- W_1 + (lr1 / h) M W_2',    W_2 <- W_2 + (lr2 / h) W_1' M,    M the teacher
+
+    lr1, lr2: rates, >= 0; h: width, >= 2; steps: >= 0; draws: >= 1; seed: >= 0. Returns |W_1 W_2 / h - M|_F^2,
+    (steps + 1, draws). ValueError naming the argument. Source: arXiv 2606.00340, two layers.
+    """
+    width, (one, two) = width_argument(h), _rates(lr1, lr2)
+    number, rng = arguments.count("draws", draws, minimum=1), np.random.default_rng(arguments.count("seed", seed))
+    w1, w2, m = (haar_orthogonal(width, rng, number) for _ in range(3))
+    m, out = m / np.sqrt(width), []
+    for _ in range(arguments.count("steps", steps) + 1):
+        out.append(np.sum((w1 @ w2 / width - m) ** 2, axis=(1, 2)))
+        w1, w2 = w1 + one / width * m @ w2.transpose(0, 2, 1), w2 + two / width * w1.transpose(0, 2, 1) @ m
+    return np.array(out)
+
+
+def signal_only_chain_losses(lr1: float, lr2: float, h: int, steps: int, *, draws: int, seed: int) -> Array:
+    """Test losses of dense three-layer networks (two trained matrices and a readout) trained on the signal alone.
+
+        W_1 <- W_1 + (lr1 / sqrt h) beta (W_2 a)',    W_2 <- W_2 + (lr2 / sqrt h) (W_1' beta) a'
+
+    Arguments and errors as in ``signal_only_losses``; a and beta are N(0, I/h). Returns
+    |W_1 W_2 a / sqrt(h) - beta|^2, (steps + 1, draws). Source: arXiv 2606.00340, three layers.
+    """
+    width, (one, two) = width_argument(h), _rates(lr1, lr2)
+    number, rng = arguments.count("draws", draws, minimum=1), np.random.default_rng(arguments.count("seed", seed))
+    w1, w2 = haar_orthogonal(width, rng, number), haar_orthogonal(width, rng, number)
+    a, beta = rng.standard_normal((2, number, width, 1)) / np.sqrt(width)
+    out = []
+    for _ in range(arguments.count("steps", steps) + 1):
+        middle = w2 @ a
+        out.append(np.sum((w1 @ middle / np.sqrt(width) - beta) ** 2, axis=(1, 2)))
+        back = w1.transpose(0, 2, 1) @ beta
+        w1 = w1 + one / np.sqrt(width) * beta @ middle.transpose(0, 2, 1)
+        w2 = w2 + two / np.sqrt(width) * back @ a.transpose(0, 2, 1)
+    return np.array(out)
