@@ -1,113 +1,142 @@
-"""Balanced against split rates in dense runs, the schedule's runs, and the records made of them."""
+"""What prepares and arranges the chapter's figures: modes, dense surrogates, scans and the main table."""
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 import pytest
 
-from lrtransfer.layers import chain_losses, expected_loss, recorded, two_layer_losses
-from lrtransfer.layers.experiments import ScheduleRuns, advantage, balance_runs, schedule_runs, split_over_seeds
-from lrtransfer.layers.relu import train_three_layers
-from lrtransfer.sweeps import recorder
+from lrtransfer import layers
+from lrtransfer.layers import experiments
 
 
-def test_runs_are_those_of_the_dense_networks():
-    options = dict(draws=2, seed=3)
-    two = balance_runs(2, [20.0, 30.0], 12, 2, split=0.4, **options)
-    assert two.shape == (3, 2, 2, 3)
-    np.testing.assert_array_equal(two[..., 2], two_layer_losses([28.0, 42.0], [12.0, 18.0], 12, 2, **options))
-    three = balance_runs(3, [2.0], 12, 2, split=0.5, noise=0.1, **options)
-    np.testing.assert_array_equal(three[:, :, 0, 0], chain_losses([1.0, 3.0], 12, 2, noise=0.1, **options))
+def test_products_are_the_modes_of_the_expected_loss():
+    """Averaged over many angles with the two atoms apart, the modes give ``expected_loss``."""
+    h, steps, n = 50, 4, 400
+    z = experiments.circle_points(np.pi * np.arange(n + 1) / n)
+    walk = experiments.products(z, 0.4, 0.2, h, steps)
+    f = np.abs(z - walk) ** 2
+    flat = (f.sum(axis=1) - (f[:, 0] + f[:, -1]) / 2) / n
+    expected = layers.loss_course(0.4 * h**1.5, 0.2 * h**1.5, h, steps)
+    np.testing.assert_allclose(((h - 1) * flat + (f[:, 0] + f[:, -1]) / 2) / h, expected, rtol=1e-10)
 
 
-def test_advantage_is_the_loss_difference():
-    """Against the exact expectation, within 4 standard errors at every step."""
-    h, rate, split = 24, 60.0, 0.5
-    won = advantage(balance_runs(2, [rate], h, 3, split=split, draws=400, seed=0))
-    for t in (1, 2, 3):
-        exact = expected_loss(rate * (1 + split), rate * (1 - split), h, t) - expected_loss(rate, rate, h, t)
-        assert abs(won.mean[t, 0] - exact) < 4 * won.standard_error[t, 0]
-        assert abs(exact) > 8 * won.standard_error[t, 0]  # so that zero would not pass
+def test_minus_one_is_exact_and_stays_on_the_saddle():
+    z = experiments.circle_points(np.array([0.0, np.pi]))
+    assert z[1] == -1
+    last = experiments.products(z, 0.3, 0.3, 1000, 200)[-1]
+    assert abs(last[0] - 1) < 1e-12 and abs(last[1]) < 1e-12
 
 
-def test_divergence_is_inf():
-    won = advantage(balance_runs(2, [1e6], 8, 12, split=0.5, draws=2, seed=0))
-    assert np.isinf(won.mean[-1]).all() and not np.isnan(won.mean).any()
+def test_rates_of_a_mode_may_change_with_the_step():
+    z = experiments.circle_points(np.array([0.7, 2.0]))
+    rates = np.array([0.3, 0.0, 0.2])
+    walk = experiments.products(z, rates, 2 * rates, 20, 3)
+    np.testing.assert_array_equal(walk[2], walk[1])
+    np.testing.assert_array_equal(walk[1], experiments.products(z, 0.3, 0.6, 20, 1)[1])
 
 
-def test_schedule_runs_are_paired():
-    runs = schedule_runs(10, 0.5, 6, seeds=[4, 7], initialisation="gaussian")
-    assert runs.test_loss.shape == (2, 2, 7) and runs.sharpness.shape == (2, 2)
-    alone = train_three_layers(10, 0.5, 6, seed=7, schedule="norm", initialisation="gaussian", sharpness=True)
-    np.testing.assert_array_equal(runs.train_loss[1, 1], alone.train_loss)
-    assert runs.sharpness[1, 1] == alone.sharpness
-    mean, error = runs.paired(runs.test_loss[:, :, -1])
-    a, b = runs.test_loss[1, :, -1] - runs.test_loss[0, :, -1]
-    assert mean == pytest.approx((a + b) / 2, abs=1e-15) and error == pytest.approx(abs(a - b) / 2)
+def test_equispaced_angles_are_right_when_many_and_wrong_when_few():
+    rate = 1000**1.4
+    true = float(layers.expected_loss(rate, rate, 1000, 8))
+    assert experiments.equispaced_loss(rate, 1000, 8, 4096) == pytest.approx(true, rel=1e-9)
+    late = float(layers.expected_loss(rate, rate, 1000, 32))
+    assert experiments.equispaced_loss(rate, 1000, 32, 512) > 1.5 * late
 
 
-def test_a_schedule_run_that_diverged_is_inf():
-    finite = np.zeros((2, 2))
-    runs = ScheduleRuns(finite, finite, finite, finite)
-    assert runs.paired(np.array([[1.0, np.inf], [2.0, np.inf]])) == (np.inf, np.inf)
-    assert runs.paired(np.array([[1.0, 1.0], [2.0, np.inf]])) == (np.inf, np.inf)
+def test_a_constant_schedule_is_a_fixed_split():
+    rate, split = 1000**1.3, 0.4
+    fixed = float(layers.expected_loss(rate * (1 + split), rate * (1 - split), 1000, 6))
+    assert experiments.scheduled_loss([split] * 6, rate, 1000) == pytest.approx(fixed, rel=1e-9)
+    assert experiments.scheduled_loss([0.9] + [split] * 5, rate, 1000) != pytest.approx(fixed, rel=1e-3)
 
 
-SPLITS = np.array([-1.0, -0.5, -0.2, 0.0, 0.2, 0.5, 1.0])
+def test_haar_traces():
+    found = experiments.haar_traces(5, 7, 20_000, np.random.default_rng(0))
+    expected = [0, 1, 0, 1, 0, 1, 0]
+    assert (np.abs(found.value - expected) < 4 * found.error).all() and (found.error < 0.05).all()
 
 
-def test_the_best_split_of_parabolas_is_their_mean_vertex():
-    """A mean of parabolas of one bend has its vertex at the mean of theirs; the bootstrap's error is theirs too."""
-    rng = np.random.default_rng(0)
-    vertices = 0.1 + 0.05 * rng.standard_normal(40)
-    losses = 3 * (SPLITS - vertices[:, None]) ** 2 + rng.standard_normal((40, 1))
-    best, error = split_over_seeds(SPLITS, losses, resamples=2000, seed=1)
-    assert best == pytest.approx(vertices.mean(), abs=1e-12)
-    # of resamples: the spread with n instead of n - 1, known to 1 / sqrt(2 * 2000) = 1.6%; four of these
-    assert error == pytest.approx(vertices.std(ddof=0) / 40**0.5, rel=0.064)
-    assert split_over_seeds(SPLITS, losses, seed=5) == split_over_seeds(SPLITS, losses, seed=5)
-    shifted = losses - losses[:, :1]  # what a seed has in common at every split does not count
-    assert split_over_seeds(SPLITS, shifted, resamples=2000, seed=1) == pytest.approx((best, error), abs=1e-12)
+def test_first_gradients_meet_the_proposition():
+    stretch, ratio = experiments.first_gradients(16, 400, np.random.default_rng(0))
+    bound = float(layers.proposition_bound(16))
+    assert stretch.shape == (400,) and stretch.max() <= bound * (1 + 1e-9) and stretch.max() > 0.99 * bound
+    assert ratio == pytest.approx(1 / 17**0.5, rel=0.02)
 
 
-def test_the_best_split_at_an_end_and_of_one_seed():
-    falling = np.array([-SPLITS, -2 * SPLITS])
-    assert split_over_seeds(SPLITS, falling, seed=0) == (1.0, 0.0)
-    assert split_over_seeds(SPLITS, falling[:1], seed=0) == (1.0, np.inf)
-    falling[0, -1] = np.inf  # diverged for one seed: not the best for both
-    assert split_over_seeds(SPLITS, falling, seed=0)[0] == 0.5
+def test_dense_surrogates_have_the_expectation_of_the_reductions():
+    h, draws = 8, 4000
+    rates = 0.8 * h**1.5, 0.3 * h**1.5
+    two = experiments.signal_only_losses(*rates, h, 3, draws=draws, seed=0)
+    expected = layers.loss_course(*rates, h, 3, signal_only=True)
+    assert (np.abs(two.mean(axis=1) - expected) < 4 * two.std(axis=1) / draws**0.5 + 1e-12).all()
+    three = experiments.signal_only_chain_losses(3.0, 1.0, h, 3, draws=draws, seed=1)
+    reduced = layers.deep_loss_course([3.0, 1.0], h, 3, draws=40_000, seed=2, signal_only=True)
+    error = np.hypot(three.std(axis=1) / draws**0.5, reduced.error)
+    assert (np.abs(three.mean(axis=1) - reduced.value) < 4 * error).all()
 
 
-@pytest.mark.parametrize("name", list(recorded.SETTINGS))
-def test_records_hold_their_settings_and_numbers(name, tmp_path):
-    record = recorded.read(name)
-    assert record is not None
-    assert [run["settings"] for run in record["runs"]] == json.loads(json.dumps(recorded.SETTINGS[name]))
-    assert record["cpu_seconds"] > 0 and record["versions"] and record["machine"]
-    made_by = next(each for each in recorded.RECIPES if each.name == f"layers-{name}")
-    small = [dict(settings) | {"h": 6, "steps": 1} for settings in made_by.settings["runs"]][:2]
-    recipe = recorded.recipe(name, made_by.what, recorded.MAKERS[name], small)
-    numbers = json.loads(recorder.record(recipe, folder=tmp_path, runs=tmp_path).read_text())["numbers"]
-    assert [run.keys() for run in numbers["runs"]] == [record["runs"][0]["numbers"].keys()] * len(small)
+def test_scans_are_their_engines_side_by_side():
+    over = experiments.interaction_over_bound(1.2, [30, 90], 2)
+    alone = layers.self_interaction(90**1.2, 90**1.2, 90, 2)[:, 0] / layers.proposition_bound(90)
+    np.testing.assert_allclose(over[1], alone, rtol=1e-12)
+
+    wrong = experiments.surrogate_errors([1.0, 3.0], [50], 9)
+    true, surrogate = (layers.expected_loss(50.0, 50.0, 50, 9, signal_only=s) for s in (False, True))
+    assert wrong[0, 0] == pytest.approx(abs(surrogate / true - 1), rel=1e-9)
+    assert np.isinf(wrong[0, 1])  # both diverged
+
+    grid = np.linspace(0.8, 1.7, 91)
+    begin, end = experiments.valley_edges(grid, [40, 1000], 2)
+    assert np.isnan(begin[0]) and np.isnan(end[0])  # too narrow for a valley
+    assert layers.balance_curvature(begin[1] + 0.01, 1000, 2) > 0 > layers.balance_curvature(begin[1] - 0.01, 1000, 2)
+    assert layers.balance_curvature(end[1] - 0.01, 1000, 2) > 0 > layers.balance_curvature(end[1] + 0.01, 1000, 2)
+
+
+def test_the_first_rate_is_a_share_of_the_budget():
+    losses = experiments.first_rate_losses(3, 12.0, [0.0, 1.0, 3.0], 40, 2, draws=20, seeds=[5, 6])
+    assert losses.shape == (2, 3, 3)
+    lrs = np.array([[0.0, 4.0, 12.0], [6.0, 4.0, 0.0], [6.0, 4.0, 0.0]])
+    np.testing.assert_array_equal(losses[1], layers.deep_loss_course(lrs, 40, 2, draws=20, seed=6).value)
+
+
+def test_relu_losses_pair_the_seeds():
+    losses = experiments.relu_losses(8, 2.0, 2, splits=[-0.5, 0.0], seeds=[3, 4])
+    assert losses.shape == (2, 2, 3)
+    np.testing.assert_array_equal(losses[1, 0], layers.train_three_layers(8, 2.0, 2, seed=4, split=-0.5).test_loss)
+
+
+@pytest.mark.parametrize("matrices", [2, 3])
+def test_the_main_table_says_what_each_theory_says(matrices):
+    rates = [200.0, 300.0] if matrices == 2 else [4.0, 6.0]
+    theory = experiments.against_theory(matrices, rates, 60, (1, 3), split=0.3, draws=50, seed=1)
+    printed = experiments.PRINTED[matrices, 1]
+    assert theory.formula[0, 1] == printed(rates[1], rates[1], 60)
+    assert np.isnan(theory.formula[1]).all() and np.isnan(theory.formula_wins[1]).all()
+    if matrices == 2:
+        assert theory.exact[1, 0] == pytest.approx(float(layers.expected_loss(200.0, 200.0, 60, 3)), rel=1e-9)
+        uneven = float(layers.expected_loss(260.0, 140.0, 60, 3))
+        assert theory.exact_wins[1, 0] == pytest.approx(uneven - theory.exact[1, 0], rel=1e-6)
+    else:
+        exact = layers.deep_loss([4.0, 4.0], 60, 3, draws=50, seed=1).value
+        assert theory.exact[1, 0] == pytest.approx(float(exact), rel=1e-12)
+
+
+def test_conserved_drift_is_small_for_the_conserved_power_only():
+    drift = experiments.conserved_drift([2.0, 3.0], 12, 0.05, 100, seed=1, schedule="norm")
+    assert drift[1] < 0.1 * drift[0]
 
 
 @pytest.mark.parametrize(
     ("call", "name"),
     [
-        (lambda: balance_runs(4, [1.0], 8, 1, split=0.5, draws=2, seed=0), "layers"),
-        (lambda: balance_runs(2, [1.0], 8, 1, split=1.5, draws=2, seed=0), "split"),
-        (lambda: balance_runs(2, [-1.0], 8, 1, split=0.5, draws=2, seed=0), "rates"),
-        (lambda: schedule_runs(8, 1.0, 1, seeds=[0]), "seeds"),
-        (lambda: split_over_seeds([0.0, 0.1], np.ones((2, 2)), seed=0), "splits"),
-        (lambda: split_over_seeds([0.0, 0.2, 0.1], np.ones((2, 3)), seed=0), "splits"),
-        (lambda: split_over_seeds(SPLITS, np.ones((2, 3)), seed=0), "losses"),
-        (lambda: split_over_seeds(SPLITS, np.full((2, 7), np.inf), seed=0), "losses"),
-        (lambda: split_over_seeds(SPLITS, np.full((2, 7), np.nan), seed=0), "losses"),
-        (lambda: split_over_seeds(SPLITS, [[-np.inf, *range(6)]], seed=0), "losses"),
-        (lambda: split_over_seeds(SPLITS, np.ones((2, 7)), resamples=1, seed=0), "resamples"),
-        (lambda: recorded.read("nothing"), "name"),
+        (lambda: experiments.products(1.0, -0.1, 0.1, 8, 2), "kappa1"),
+        (lambda: experiments.scheduled_loss([0.0, 1.5], 1.0, 8), "splits"),
+        (lambda: experiments.equispaced_loss(1.0, 8, 2, 0), "angles"),
+        (lambda: experiments.signal_only_losses(-1.0, 1.0, 8, 1, draws=2, seed=0), "lr1"),
+        (lambda: experiments.haar_traces(1, 1, 1, np.random.default_rng(0)), "h must"),
+        (lambda: experiments.first_rate_losses(3, 1.0, [4.0], 8, 1, draws=2, seeds=[0]), "units"),
+        (lambda: experiments.against_theory(4, [1.0], 8, (1,), split=0.3, draws=2, seed=0), "layers"),
+        (lambda: experiments.conserved_drift(0.0, 8, 1.0, 1, seed=0, schedule="norm"), "power"),
     ],
 )
 def test_bad_input_is_named(call, name):

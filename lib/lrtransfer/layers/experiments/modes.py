@@ -34,21 +34,12 @@ def products(z: Complex, kappa1: ArrayLike, kappa2: ArrayLike, h: int, steps: in
         omega_1 <- omega_1 + kappa_1 e conj(omega_2),    omega_2 <- omega_2 + kappa_2 e conj(omega_1),
         e = z - omega_1 omega_2,    omega_1 = omega_2 = h^(-1/4) at the start
 
-    Parameters
-    ----------
-    z : eigenvalues, any shape.
-    kappa1, kappa2 : rates eta / h^(3/2), >= 0; a number, or one for each step.
-    h : width, >= 2.
-    steps : >= 0.
+    z: eigenvalues, any shape
+    kappa1, kappa2: rates eta / h^(3/2), >= 0; a number, or one for each step
+    h: width, >= 2; steps: >= 0
 
-    Returns
-    -------
-    (steps + 1,) + the shape of z. Its error |z - product|^2 is the mode's share of the loss.
-
-    Raises
-    ------
-    ValueError naming the argument.
-
+    Returns (steps + 1,) + the shape of z. Its error |z - product|^2 is the mode's share of the loss. ValueError
+    naming the argument.
     Source: the reduction of ``circle``.
     """
     width, number = width_argument(h), arguments.count("steps", steps)

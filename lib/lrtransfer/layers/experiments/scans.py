@@ -36,7 +36,7 @@ def interaction_over_bound(alpha: float, widths: Sequence[int], steps: int) -> A
 
 
 def surrogate_errors(alphas: ArrayLike, widths: Sequence[int], steps: int) -> Array:
-    """Relative error of the surrogate's loss at equal rates h^alpha; inf where either loss diverged.
+    """Relative error of the surrogate's loss at equal rates h^alpha; inf where gradient descent diverged.
 
     alphas (m,): exponents; widths (n,): each >= 2; steps: >= 0. Returns |surrogate / gradient descent - 1|, (n, m).
     ValueError naming the argument. Source: this book.
@@ -48,6 +48,7 @@ def surrogate_errors(alphas: ArrayLike, widths: Sequence[int], steps: int) -> Ar
         true = expected_loss(rates, rates, int(w), steps)
         with np.errstate(invalid="ignore"):  # inf over inf: both diverged
             row[:] = np.abs(expected_loss(rates, rates, int(w), steps, signal_only=True) / true - 1)
+        row[~np.isfinite(true)] = np.inf
     return np.where(np.isfinite(out), out, np.inf)
 
 
@@ -66,22 +67,12 @@ def first_rate_losses(
 ) -> Array:
     """Losses of ``deep_loss_course`` when the first matrix gets a share of the budget and the others split the rest.
 
-    Parameters
-    ----------
-    matrices : trained matrices k, >= 2.
-    total : sum of the rates, > 0.
-    units (n,) : first rate over the balanced one, total / k; from 0 to k.
-    h, steps, draws : as in ``deep_loss``.
-    seeds : one average over draws for each.
+    matrices: trained matrices k, >= 2
+    total: sum of the rates, > 0
+    units (n,): first rate over the balanced one, total / k; from 0 to k
+    h, steps, draws: as in ``deep_loss``; seeds: one average over draws for each
 
-    Returns
-    -------
-    (seeds, steps + 1, n).
-
-    Raises
-    ------
-    ValueError naming the argument.
-
+    Returns (seeds, steps + 1, n). ValueError naming the argument.
     Source: arXiv 2606.00340, networks of four and eight layers.
     """
     k, budget = (
