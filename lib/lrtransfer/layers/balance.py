@@ -157,7 +157,11 @@ def best_split(alpha: float, h: int, steps: int, *, resolution: int = 200) -> tu
     """The split delta in [0, 1] with the smallest ``expected_loss`` at rates h^alpha (1 +- delta).
 
     A grid of ``resolution`` splits and then the same grid between the neighbours of its best point.
-    Meaningful while the loss is above rounding (1e-18). Returns (split, loss at it). ValueError naming the
+    Meaningful while the loss is above rounding (1e-18).
+
+    alpha: exponent of the mean rate; h: width, >= 2; steps: >= 0; resolution: >= 3
+
+    Returns (split, loss at it). ValueError naming the
     argument. Source: this book.
     """
     width = width_argument(h)

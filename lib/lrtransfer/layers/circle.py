@@ -77,7 +77,7 @@ def in_critical_units(name: str, lr: ArrayLike, h: int) -> Array:
 def spike_width(kappa: Array, h: int, steps: int) -> Array:
     """Where grading towards z = -1 may stop, in radians: the spike's width at the end, h^(1/4) (1 + kappa)^(-t).
 
-    kappa (m,) >= 0; returns (m,), between 1e-10 / h and 1: below, the flat part under the spike no longer counts
+    kappa (m,): rates eta / h^(3/2), >= 0; h: width; steps: >= 0. Returns (m,), between 1e-10 / h and 1: below, the flat part under the spike no longer counts
     against the atom at z = -1. Source: the linear part of the map near the saddle.
     """
     log_width = 0.25 * np.log(h) - steps * np.log1p(kappa)

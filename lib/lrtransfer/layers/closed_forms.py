@@ -32,11 +32,13 @@ def _rates(lr1: ArrayLike, lr2: ArrayLike, h: object) -> tuple[Array, Array, flo
 def one_step_loss(lr1: ArrayLike, lr2: ArrayLike, h: int) -> Array:
     """Two layers, one step: the paper's formula, ``expected_loss(lr1, lr2, h, 1, signal_only=True)``.
 
-    lr1*, lr2*: rates, >= 0; h: width, >= 2. With s = eta_1 + eta_2 and p = eta_1 eta_2,
+    With s = eta_1 + eta_2 and p = eta_1 eta_2,
 
         s^2/h^4 + p^2/h^7 - 2 s/h^2 + 1/h + 2 p/h^5 + 1.
 
     The term 2 p/h^5 is E tr Q^2 = 1 at work; the authors' script leaves it out.
+
+    lr1*, lr2*: rates, >= 0; h: width, >= 2
 
     Returns the loss, |f - y|^2 averaged, in the broadcast shape of the rates; inf where it overflows. ValueError
     naming the argument. Source: arXiv 2606.00340, the one-step loss of two layers.
@@ -49,9 +51,11 @@ def one_step_loss(lr1: ArrayLike, lr2: ArrayLike, h: int) -> Array:
 def two_step_loss(lr1: ArrayLike, lr2: ArrayLike, h: int) -> Array:
     """Two layers, two steps: the authors' formula. It equals ``expected_loss(..., 2, signal_only=True)``.
 
-    lr1*, lr2*: rates, >= 0; h: width, >= 2. With s = eta_1 + eta_2 and p = eta_1 eta_2,
+    With s = eta_1 + eta_2 and p = eta_1 eta_2,
 
         (1/h)(1 + p/h^3)^4 + 16 p^2/h^7 + (2 s (p + h^3)/h^5 - 1)^2 + (8 p/h^5)(1 + p/h^3)^2.
+
+    lr1*, lr2*: rates, >= 0; h: width, >= 2
 
     Returns the loss, |f - y|^2 averaged, in the broadcast shape of the rates; inf where it overflows. ValueError
     naming the argument. Source: the theory script of arXiv 2606.00340's authors.
@@ -65,11 +69,13 @@ def two_step_loss(lr1: ArrayLike, lr2: ArrayLike, h: int) -> Array:
 def three_layer_one_step_loss(lr1: ArrayLike, lr2: ArrayLike, h: int) -> Array:
     """Three layers (two trained, a fixed readout), one step of the surrogate, with |a| = |beta| = 1.
 
-    lr1*, lr2*: rates, >= 0; h: width, >= 2. With s = eta_1 + eta_2 and p = eta_1 eta_2,
+    With s = eta_1 + eta_2 and p = eta_1 eta_2,
 
         (s/h - 1)^2 + 1/h + 2 p/h^3 + p^2/h^4.
 
     The authors' script leaves out 2 p/h^3, as it does 2 p/h^5 for two layers.
+
+    lr1*, lr2*: rates, >= 0; h: width, >= 2
 
     Returns the loss, |f - y|^2 averaged, in the broadcast shape of the rates; inf where it overflows. ValueError
     naming the argument. Source: the theory script of arXiv 2606.00340's authors, with the term it leaves out.
@@ -82,13 +88,15 @@ def three_layer_one_step_loss(lr1: ArrayLike, lr2: ArrayLike, h: int) -> Array:
 def three_layer_two_step_loss(lr1: ArrayLike, lr2: ArrayLike, h: int) -> Array:
     """Three layers (two trained, a fixed readout), two steps of the surrogate: the authors' formula.
 
-    lr1*, lr2*: rates, >= 0; h: width, >= 2. With s = eta_1 + eta_2 and p = eta_1 eta_2,
+    With s = eta_1 + eta_2 and p = eta_1 eta_2,
 
         (2 s (h + p)/h^2 - 1)^2 + 1/h + 2 p/h^2 + 10 p/h^3 + 37 p^2/h^4 + 12 p^3/h^5 + p^4/h^6 + p^2/h^3.
 
     It is the surrogate's expectation when |a| = |beta| = 1 exactly; over a, beta ~ N(0, I/h) their
     fluctuation adds terms of relative order 1/h (``symbolic_three_layers`` gives both): 0.10501 against
     0.10273 at h = 1000 and rates of 50.
+
+    lr1*, lr2*: rates, >= 0; h: width, >= 2
 
     Returns the loss, |f - y|^2 averaged, in the broadcast shape of the rates; inf where it overflows. ValueError
     naming the argument. Source: the theory script of arXiv 2606.00340's authors.

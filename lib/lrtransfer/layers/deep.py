@@ -42,7 +42,7 @@ def teacher_draws(h: int, draws: int, seed: int) -> tuple[Array, Array]:
     of the rest is chi-square with h - 1 degrees of freedom over h. Equal seeds give equal draws everywhere in
     this module.
 
-    h: width, >= 2; draws: >= 2; seed: >= 0. ValueError naming the argument. Source: arXiv 2606.00340,
+    h: width, >= 2; draws: >= 2; seed: >= 0. Returns a and beta, (draws, 2) each. ValueError naming the argument. Source: arXiv 2606.00340,
     three-layer model; the reduction is this book's.
     """
     width = width_argument(h)
@@ -58,7 +58,7 @@ def teacher_draws(h: int, draws: int, seed: int) -> tuple[Array, Array]:
 def over_draws(values: Array) -> Estimate:
     """Mean over the first axis and its standard error: ``mean_and_error``, with both finite or neither.
 
-    values (draws, ...). inf and inf where a value is not finite, a NaN included: that draw diverged. Finite
+    values (draws, ...): one a draw. Returns mean and error; inf and inf where a value is not finite, a NaN included: that draw diverged. Finite
     values give a finite mean and error however large they are, as squares are taken in units of the largest.
     ValueError for less than one draw.
     """
@@ -82,9 +82,10 @@ def rates_argument(lrs: ArrayLike, h: int) -> Array:
 def network_losses(rates: Array, a: Array, beta: Array, h: int, steps: int, signal_only: bool, course: bool) -> Array:
     """|W_1 .. W_k a / sqrt(h) - beta|^2 for each draw: (1 or steps + 1, draws, grid).
 
-    rates (k, grid) already over sqrt(h); a, beta (draws, 2); signal_only: as in ``deep_loss``; course: every
-    step, not only the last. One matrix is (2, 2, draws, grid), rows first. Arguments that have passed their
-    checks. Source: the recursion in the module's docstring.
+    One matrix is (2, 2, draws, grid), rows first. Arguments that have passed their checks.
+
+    rates (k, grid): already over sqrt(h); a, beta (draws, 2): a draw each; h, steps, signal_only: as in ``deep_loss``; course: every
+    step, not only the last. Source: the recursion in the module's docstring.
     """
     k, grid = rates.shape
     draws = a.shape[0]

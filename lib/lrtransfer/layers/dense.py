@@ -36,7 +36,7 @@ def two_layer_descent(w1: Array, w2: Array, target: Array, teacher: Array, lr1: 
 
         W_1 <- W_1 - (lr1 / h) E W_2',    W_2 <- W_2 - (lr2 / h) W_1' E,    E = W_1 W_2 / h - target
 
-    w1, w2, target, teacher (h, h); lr1, lr2 >= 0. Returns (steps + 1,); diverged losses are inf. Its callers
+    w1, w2, target, teacher: (h, h) each; lr1, lr2: >= 0; steps: >= 0. Returns (steps + 1,); diverged losses are inf. Its callers
     check the arguments. Source: arXiv 2606.00340, two-layer model.
     """
     h = w1.shape[0]
@@ -61,7 +61,7 @@ def chain_descent(
 
         W_i <- W_i - (lr_i / sqrt h) [(W_1 .. W_{i-1})' r] [W_{i+1} .. W_k a]',    r the error of the output
 
-    weights: k matrices (h, h); a, target, teacher (h,); lrs: k rates >= 0. Returns (steps + 1,); diverged losses
+    weights: k matrices (h, h); a, target, teacher: (h,) each; lrs: k rates >= 0; steps: >= 0. Returns (steps + 1,); diverged losses
     are inf. Its callers check the arguments. Source: arXiv 2606.00340, three-layer model.
     """
     h = a.size
@@ -114,7 +114,7 @@ def two_layer_losses(
     """Test losses of dense two-layer networks; without noise ``expected_loss`` is their mean.
 
     lr1*, lr2*: rates, >= 0; all rates see the same draws
-    h: width, >= 2; steps: >= 0; draws: independent networks and teachers; seed
+    h: width, >= 2; steps: >= 0; draws: independent networks and teachers; seed: equal seeds give equal draws
     initialisation: "orthogonal" or "gaussian", of the weights; the teacher is Haar over sqrt(h) either way
     noise: variance rho of the label noise, per output
 

@@ -97,7 +97,7 @@ def haar_mean(f: Integrand, problems: int, h: int, steps: int, width: Array) -> 
 
         [ (h - 1) mean_theta f + (f(1) + f(-1)) / 2 ] / h
 
-    f: an ``Integrand``, even in theta; h: width, >= 2; steps: >= 0, f being of degree 2 * 3^(steps - 1) or less
+    f: an ``Integrand``, even in theta; problems: how many; h: width, >= 2; steps: >= 0, f being of degree 2 * 3^(steps - 1) or less
     where that is used, up to ``EXACT_STEPS``
     width (problems,): where the grading towards z = -1 may stop, in radians; used above ``EXACT_STEPS`` only.
 

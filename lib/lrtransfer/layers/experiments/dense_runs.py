@@ -41,8 +41,7 @@ def balance_runs(
     """Test losses of dense networks at rates r (1 - split, 1 + split), (r, r) and r (1 + split, 1 - split).
 
     layers: 2, or 3 (two trained matrices and a fixed readout); rates: mean rates r (n,), >= 0
-    split: in (0, 1]; h, steps, draws, seed, initialisation, noise: as in ``two_layer_losses``
-    Returns (steps + 1, draws, n, 3); all rates of a draw see the same networks and noise. ValueError as there.
+    split: in (0, 1]; h, steps, draws, seed, initialisation, noise: as in ``two_layer_losses``. Returns (steps + 1, draws, n, 3); all rates of a draw see the same networks and noise. ValueError as there.
 
     Source: arXiv 2606.00340, the main table and the experiments with label noise.
     """

@@ -55,8 +55,7 @@ def surrogate_errors(alphas: ArrayLike, widths: Sequence[int], steps: int) -> Ar
 def valley_edges(alphas: ArrayLike, widths: Iterable[int], steps: int, *, signal_only: bool = False) -> Array:
     """First and last exponent at which ``balance_curvature`` changes sign.
 
-    alphas (m,): increasing exponents, between which the sign is interpolated; widths (n,): each >= 2; steps: >= 0.
-    Returns (2, n), NaN where the sign does not change. ValueError naming the argument. Source: this book.
+    alphas (m,): increasing exponents, between which the sign is interpolated; widths (n,): each >= 2; steps: >= 0; signal_only: of the surrogate. Returns (2, n), NaN where the sign does not change. ValueError naming the argument. Source: this book.
     """
     found = [crossings(alphas, balance_curvature(alphas, int(w), steps, signal_only)) for w in widths]
     return np.array([[e[end] if e.size else np.nan for e in found] for end in (0, -1)])
@@ -89,7 +88,7 @@ def first_rate_losses(
 def relu_losses(h: int, lr: float, steps: int, *, splits: Sequence[float] | Array, seeds: Iterable[int]) -> Array:
     """Test losses of three layers with ReLU at rates lr (1 +- split), the same seeds at every split.
 
-    h, lr, steps: as in ``train_three_layers``; splits (n,): in [-1, 1]. Returns (seeds, n, steps + 1). ValueError
+    h, lr, steps: as in ``train_three_layers``; splits (n,): in [-1, 1]; seeds: the same at every split. Returns (seeds, n, steps + 1). ValueError
     naming the argument. Source: arXiv 2606.00340, the network with ReLU.
     """
     width = width_argument(h)
