@@ -13,7 +13,6 @@ from lrtransfer.layers import (
     expected_loss,
     last_balanced_step,
     last_balanced_time,
-    law_curvature,
     law_loss,
     loss_course,
 )
@@ -23,15 +22,21 @@ def time_of_last_balance(alpha: float, h: int) -> float:
     return last_balanced_step(alpha, h) * h ** (alpha - 1.5)
 
 
-def test_law_curvature_is_the_second_derivative_of_its_loss():
-    """Small kappa, where the growth of the linear part is the law's; fourth-order differences."""
-    h, d = 1e6, 0.01
-    alpha = 0.9
-    for tau in (0.7, 2.0, 3.0, 4.5):
-        t = tau * h ** (1.5 - alpha)
-        losses = law_loss(alpha, h, t, d * np.abs(np.arange(-2, 3)))
-        difference = np.dot([-1, 16, -30, 16, -1], losses) / (12 * d * d)
-        assert float(law_curvature(alpha, h, t)) == pytest.approx(difference, rel=1e-4, abs=1e-8)
+def test_the_window_ends_where_the_law_turns_from_valley_to_hill():
+    """Small kappa, where the growth of the linear part is the law's; second differences by the fourth-order rule."""
+    h, d, alpha = 1e6, 0.01, 0.9
+    end = float(last_balanced_time(h))
+
+    def bend(tau: float) -> float:
+        losses = law_loss(alpha, h, tau * h ** (1.5 - alpha), d * np.abs(np.arange(-2, 3)))
+        return float(np.dot([-1, 16, -30, 16, -1], losses) / (12 * d * d))
+
+    assert bend(end - 0.01) > 0 > bend(end + 0.01)
+    # (2 tau - 1)(2 + A) - 3 A (1 + A) over (1 + 2A)^(5/2), times A, as the theorem has it
+    for tau in (2.0, 3.0, 4.5):
+        big = np.exp(2 * tau) / (2 * np.sqrt(h))
+        theorem = big * ((2 * tau - 1) * (2 + big) - 3 * big * (1 + big)) / (1 + 2 * big) ** 2.5
+        assert bend(tau) == pytest.approx(theorem, rel=2e-2)
 
 
 def test_law_against_the_exact_loss():
@@ -128,8 +133,6 @@ def test_512_steps_are_not_balanced():
 
 def test_law_is_finite_for_any_time():
     assert np.isfinite(law_loss(1.0, 1000, [0, 1, 1e3, 1e9], 0.3)).all()
-    assert np.isfinite(law_curvature([0.5, 3.0], 1000, 1e6)).all()
-    assert float(law_curvature(1.2, 1000, 0)) == 0.0
 
 
 def test_crossings_are_the_roots_of_a_sampled_cubic():

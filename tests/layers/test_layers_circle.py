@@ -14,7 +14,6 @@ from lrtransfer.layers import (
     QuadratureWarning,
     balance_course,
     balance_curvature,
-    balance_curvature_with_error,
     expected_loss,
     expected_loss_with_error,
     loss_course,
@@ -225,7 +224,7 @@ def test_shapes_and_empty_grids():
     assert expected_loss(np.ones((2, 1)), np.ones(3), 10, 3).shape == (2, 3)
     assert expected_loss(np.ones(0), 1.0, 10, 3).shape == (0,)
     assert expected_loss(np.ones(0), 1.0, 10, 30).shape == (0,)
-    assert balance_curvature_with_error([[1.0]], 10, 3).error.shape == (1, 1)
+    assert balance_curvature([[1.0]], 10, 3).shape == (1, 1)
 
 
 @pytest.mark.parametrize(

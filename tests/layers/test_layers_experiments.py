@@ -122,8 +122,12 @@ def test_the_main_table_says_what_each_theory_says(matrices):
 
 
 def test_conserved_drift_is_small_for_the_conserved_power_only():
-    drift = experiments.conserved_drift([2.0, 3.0], 12, 0.05, 100, seed=1, schedule="norm")
-    assert drift[1] < 0.1 * drift[0]
+    coarse, fine = (
+        experiments.conserved_drift([2.0, 3.0], 24, lr, round(40 / lr), seed=1, schedule="norm") for lr in (0.25, 0.125)
+    )
+    assert fine[1] < 0.1 * fine[0]
+    assert fine[1] == pytest.approx(coarse[1] / 2, rel=0.1)  # of first order in the rate
+    assert fine[0] == pytest.approx(coarse[0], rel=0.1)
 
 
 @pytest.mark.parametrize(

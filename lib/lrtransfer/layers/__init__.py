@@ -2,7 +2,9 @@
 
 ``circle``         two layers: gradient descent as a map on the circle; losses, curvature in the split
 ``deep``           three and more layers: the recursion of 2 x 2 matrices, averaged over draws
-``closed_forms``   the printed one- and two-step formulas, and their derivation by computer algebra
+``deep_curvature`` three layers: curvature in the split, and where it changes sign
+``closed_forms``   the printed one- and two-step formulas
+``symbolic``       what they should be, by computer algebra
 ``decomposition``  the gradient as signal and self-interaction, measured
 ``balance``        when balanced rates stop being a local minimum, and the best split then
 ``experiments``    dense runs side by side: balanced against split rates, the schedule
@@ -16,7 +18,6 @@ from lrtransfer.layers.balance import (
     crossings,
     last_balanced_step,
     last_balanced_time,
-    law_curvature,
     law_loss,
 )
 from lrtransfer.layers.circle import (
@@ -24,30 +25,23 @@ from lrtransfer.layers.circle import (
     Measured,
     balance_course,
     balance_curvature,
-    balance_curvature_with_error,
     expected_loss,
     expected_loss_with_error,
     loss_course,
 )
 from lrtransfer.layers.closed_forms import (
     one_step_loss,
-    symbolic_three_layers,
-    symbolic_two_layers,
     three_layer_one_step_loss,
     three_layer_two_step_loss,
     two_step_loss,
 )
 from lrtransfer.layers.decomposition import deep_self_interaction, proposition_bound, self_interaction
-from lrtransfer.layers.deep import (
-    deep_balanced_edge,
-    deep_curvature,
-    deep_curvature_course,
-    deep_loss,
-    deep_loss_course,
-)
+from lrtransfer.layers.deep import deep_loss, deep_loss_course
+from lrtransfer.layers.deep_curvature import deep_balanced_edge, deep_curvature, deep_curvature_course
 from lrtransfer.layers.dense import chain_losses, two_layer_losses
 from lrtransfer.layers.quadrature import QuadratureWarning
 from lrtransfer.layers.relu import LayerRun, train_three_layers
+from lrtransfer.layers.symbolic import symbolic_three_layers, symbolic_two_layers
 from lrtransfer.numerics.estimates import Estimate
 
 __all__ = [
@@ -58,7 +52,6 @@ __all__ = [
     "QuadratureWarning",
     "balance_course",
     "balance_curvature",
-    "balance_curvature_with_error",
     "best_split",
     "chain_losses",
     "crossings",
@@ -72,7 +65,6 @@ __all__ = [
     "expected_loss_with_error",
     "last_balanced_step",
     "last_balanced_time",
-    "law_curvature",
     "law_loss",
     "loss_course",
     "one_step_loss",

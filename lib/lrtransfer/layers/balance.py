@@ -48,22 +48,33 @@ from lrtransfer.numerics import arguments
 Array = NDArray[np.float64]
 
 
-def _growth(t: Array, kappa: Array, s: Array, h: Array) -> tuple[Array, Array]:
-    """A and dA/ds."""
-    up, down = 1 + s * kappa, 1 - s * kappa
-    grown = np.exp(np.minimum(2 * t * np.log(up), 500.0))
+def _growth(t: Array, kappa: Array, s: Array, h: Array) -> Array:
+    """A, the discrete growth and decay of the linear part."""
+    grown = np.exp(np.minimum(2 * t * np.log(1 + s * kappa), 500.0))
     # a fractional t has no power of a negative base: the decaying part is negligible where it would matter
-    decay = np.exp(2 * t * np.log(np.maximum(down, 1e-300)))
-    root = np.sqrt(h)
-    slope = t * kappa * (grown / up + decay / np.maximum(down, 1e-300)) / root
-    return (grown - decay) / (2 * root), slope
+    decay = np.exp(2 * t * np.log(np.maximum(1 - s * kappa, 1e-300)))
+    return (grown - decay) / (2 * np.sqrt(h))
 
 
 def law_loss(alpha: ArrayLike, h: ArrayLike, t: ArrayLike, split: ArrayLike = 0.0) -> Array:
     """Large-width law for the loss at rates h^alpha (1 +- split) after t steps, the atom at z = -1 left out.
 
-    alpha*, h*, t*, split*: broadcast together; t >= 0 need not be whole, 0 <= split < 1. Returns L(t, split)
-    of the module's derivation. ValueError for a split outside [0, 1) and for h below 2. Source: this book.
+    Parameters
+    ----------
+    alpha, h, t, split
+        Broadcast together; t >= 0 need not be whole, 0 <= split < 1.
+
+    Returns
+    -------
+    array
+        L(t, split) of the module's derivation.
+
+    Raises
+    ------
+    ValueError
+        For a split outside [0, 1) and for h below 2.
+
+    Source: this book.
     """
     exponent = arguments.finite("alpha", alpha)
     width, time = arguments.finite("h", h, minimum=2.0), arguments.finite("t", t, minimum=0.0)
@@ -72,26 +83,11 @@ def law_loss(alpha: ArrayLike, h: ArrayLike, t: ArrayLike, split: ArrayLike = 0.
         raise arguments.refuse("split", float(delta.max()), "at least 0 and below 1")
     s = np.sqrt(1 - delta * delta)
     with np.errstate(over="ignore", under="ignore"):
-        big, _ = _growth(time, width ** (exponent - 1.5), s, width)
+        big = _growth(time, width ** (exponent - 1.5), s, width)
         big = np.minimum(big, 1e90)
         # a^2 - A^2 without cancellation
         a = 1 + big / s
         return a / ((1 + big * (1 / s - 1)) * (1 + big * (1 / s + 1))) ** 1.5
-
-
-def law_curvature(alpha: ArrayLike, h: ArrayLike, t: ArrayLike) -> Array:
-    """Large-width law for ``balance_curvature``: [(A' - A)(2 + A) - 3 A^2 (1 + A)] / (1 + 2A)^(5/2).
-
-    alpha*, h*, t*: broadcast together; h >= 2; t >= 0 need not be whole. Returns the broadcast shape.
-    ValueError naming the argument. Source: this book, step 3 of the module's derivation.
-    """
-    exponent = arguments.finite("alpha", alpha)
-    width, time = arguments.finite("h", h, minimum=2.0), arguments.finite("t", t, minimum=0.0)
-    with np.errstate(over="ignore", under="ignore"):
-        big, slope = _growth(time, width ** (exponent - 1.5), np.asarray(1.0), width)
-        ratio = np.divide(slope, big, out=np.ones_like(big), where=big > 0)
-        big = np.minimum(big, 1e90)
-        return big * ((ratio - 1) * (2 + big) - 3 * big * (1 + big)) / (1 + 2 * big) ** 2.5
 
 
 def crossings(x: ArrayLike, y: ArrayLike) -> Array:
@@ -99,8 +95,24 @@ def crossings(x: ArrayLike, y: ArrayLike) -> Array:
 
         x_k + y_k (x_{k+1} - x_k) / (y_k - y_{k+1})    for each k at which one of y_k, y_{k+1} is positive, one not
 
-    x (n,): increasing, two or more; y (n,): finite. Returns the places, increasing, in the unit of x; off by
-    the curve's bend over a spacing. A zero among the samples counts once. ValueError naming the argument.
+    Parameters
+    ----------
+    x
+        Shape (n,): increasing, two or more.
+    y
+        Shape (n,): finite.
+
+    Returns
+    -------
+    array
+        The places, increasing, in the unit of x; off by the curve's bend over a spacing. A zero among the samples
+        counts once.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
+
     Source: elementary.
     """
     at, values = arguments.finite("x", x), arguments.finite("y", y)
@@ -115,9 +127,23 @@ def crossings(x: ArrayLike, y: ArrayLike) -> Array:
 def last_balanced_time(h: ArrayLike) -> Array:
     """Time tau = kappa t at which balanced rates stop being a local minimum, for small kappa.
 
-    h*: >= 50 (below, the law may have no interval of positive curvature left to end).
-    Returns tau of h's shape, without unit: multiply by h^(3/2 - alpha) for steps. Tends to
-    (1/4) ln h + (1/2) ln((2/3)(2 tau - 1)). ValueError for h below 50. Source: this book.
+    Parameters
+    ----------
+    h
+        >= 50 (below, the law may have no interval of positive curvature left to end); shapes broadcast.
+
+    Returns
+    -------
+    array
+        tau of h's shape, without unit: multiply by h^(3/2 - alpha) for steps. Tends to (1/4) ln h + (1/2) ln((2/3)(2
+        tau - 1)).
+
+    Raises
+    ------
+    ValueError
+        For h below 50.
+
+    Source: this book.
     """
     width = arguments.finite("h", h, minimum=50.0)
 
@@ -134,10 +160,27 @@ def last_balanced_time(h: ArrayLike) -> Array:
 def last_balanced_step(alpha: float, h: int, *, longest: int = 4096) -> float:
     """Measured step at which the exact curvature changes from positive to negative for the last time.
 
-    alpha: one exponent; h: width, >= 50; longest: refuse runs longer than this. Returns the zero of the
-    curvature interpolated between the two steps it lies between (its floor is the last balanced step),
-    0.0 where the curvature is never positive. Runs twice as long as the law asks. ValueError if
-    that is more than ``longest``. Source: this book; the paper states local optimality up to 512 steps.
+    Parameters
+    ----------
+    alpha
+        One exponent.
+    h
+        Width, >= 50.
+    longest
+        Refuse runs longer than this.
+
+    Returns
+    -------
+    float
+        The zero of the curvature interpolated between the two steps it lies between (its floor is the last balanced
+        step), 0.0 where the curvature is never positive. Runs twice as long as the law asks.
+
+    Raises
+    ------
+    ValueError
+        If that is more than ``longest``.
+
+    Source: this book; the paper states local optimality up to 512 steps.
     """
     width = width_argument(h)
     exponent = one_number("alpha", alpha)
@@ -156,13 +199,31 @@ def last_balanced_step(alpha: float, h: int, *, longest: int = 4096) -> float:
 def best_split(alpha: float, h: int, steps: int, *, resolution: int = 200) -> tuple[float, float]:
     """The split delta in [0, 1] with the smallest ``expected_loss`` at rates h^alpha (1 +- delta).
 
-    A grid of ``resolution`` splits and then the same grid between the neighbours of its best point.
-    Meaningful while the loss is above rounding (1e-18).
+    A grid of ``resolution`` splits and then the same grid between the neighbours of its best point. Meaningful while
+    the loss is above rounding (1e-18).
 
-    alpha: exponent of the mean rate; h: width, >= 2; steps: >= 0; resolution: >= 3
+    Parameters
+    ----------
+    alpha
+        Exponent of the mean rate.
+    h
+        Width, >= 2.
+    steps
+        >= 0.
+    resolution
+        >= 3.
 
-    Returns (split, loss at it). ValueError naming the
-    argument. Source: this book.
+    Returns
+    -------
+    tuple[float, float]
+        (split, loss at it).
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
+
+    Source: this book.
     """
     width = width_argument(h)
     number = arguments.count("resolution", resolution, minimum=3)

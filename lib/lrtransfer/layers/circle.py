@@ -77,8 +77,21 @@ def in_critical_units(name: str, lr: ArrayLike, h: int) -> Array:
 def spike_width(kappa: Array, h: int, steps: int) -> Array:
     """Where grading towards z = -1 may stop, in radians: the spike's width at the end, h^(1/4) (1 + kappa)^(-t).
 
-    kappa (m,): rates eta / h^(3/2), >= 0; h: width; steps: >= 0. Returns (m,), between 1e-10 / h and 1: below, the flat part under the spike no longer counts
-    against the atom at z = -1. Source: the linear part of the map near the saddle.
+    Parameters
+    ----------
+    kappa
+        Shape (m,): rates eta / h^(3/2), >= 0.
+    h
+        Width.
+    steps
+        >= 0.
+
+    Returns
+    -------
+    array
+        (m,), between 1e-10 / h and 1: below, the flat part under the spike no longer counts against the atom at z = -1.
+
+    Source: the linear part of the map near the saddle.
     """
     log_width = 0.25 * np.log(h) - steps * np.log1p(kappa)
     return np.exp(np.clip(log_width, np.log(1e-10 / h), 0.0))
@@ -134,15 +147,28 @@ def _expected(lr1: ArrayLike, lr2: ArrayLike, h: object, steps: object, signal_o
 def expected_loss(lr1: ArrayLike, lr2: ArrayLike, h: int, steps: int, signal_only: bool = False) -> Array:
     """Expected test loss of the two-layer network after ``steps`` steps of gradient descent.
 
-    lr1*, lr2*: rates of the two layers, >= 0, in the units of the paper (critical scale h^(3/2))
-    h: width, input and output dimension, >= 2; the cost does not depend on it
-    steps: >= 0
-    signal_only: the surrogate that leaves the weights' own product out of the gradient
+    Parameters
+    ----------
+    lr1, lr2
+        Rates of the two layers, >= 0, in the units of the paper (critical scale h^(3/2)); shapes broadcast.
+    h
+        Width, input and output dimension, >= 2; the cost does not depend on it.
+    steps
+        >= 0.
+    signal_only
+        The surrogate that leaves the weights' own product out of the gradient.
 
-    Returns E |W_1 W_2 / h - M|_F^2 over Haar W_1, W_2 and sqrt(h) M, in the broadcast shape of the rates; 1 +
-    1/h at step 0; inf where the run diverged. Relative error below 1e-6 for losses above 1e-18, where
-    rounding of |e|^2 takes over, or else a ``QuadratureWarning`` (long runs close to divergence). ValueError
-    for h < 2, steps < 0 and negative rates.
+    Returns
+    -------
+    array
+        E |W_1 W_2 / h - M|_F^2 over Haar W_1, W_2 and sqrt(h) M, in the broadcast shape of the rates; 1 + 1/h at step
+        0; inf where the run diverged. Relative error below 1e-6 for losses above 1e-18, where rounding of |e|^2 takes
+        over, or else a ``QuadratureWarning`` (long runs close to divergence).
+
+    Raises
+    ------
+    ValueError
+        For h < 2, steps < 0 and negative rates.
 
     Source: arXiv 2606.00340; its one-step and two-step formulas are the cases ``signal_only``, steps 1 and 2.
     """
@@ -215,32 +241,43 @@ def balance_curvature(alpha: ArrayLike, h: int, steps: int, signal_only: bool = 
 
     d^2/d delta^2 at delta = 0 of ``expected_loss`` at rates h^alpha (1 + delta) and h^alpha (1 - delta).
 
-    alpha*: exponent of the mean rate; the paper studies 0 < alpha <= 3/2, others are computed all the same
-    h: width, >= 2
-    steps: >= 0
-    signal_only: of the surrogate instead
+    Parameters
+    ----------
+    alpha
+        Exponent of the mean rate; the paper studies 0 < alpha <= 3/2, others are computed all the same; shapes
+        broadcast.
+    h
+        Width, >= 2.
+    steps
+        >= 0.
+    signal_only
+        Of the surrogate instead.
 
-    Returns an array of alpha's shape; inf where the loss diverged, -inf where only the derivative overflowed.
-    The error (``balance_curvature_with_error``) is below 1e-6 of the average of |integrand|, or a
-    ``QuadratureWarning``. ValueError for h < 2, steps < 0 and an alpha that is not finite.
+    Returns
+    -------
+    array
+        An array of alpha's shape; inf where the loss diverged, -inf where only the derivative overflowed. The
+        error is below 1e-6 of the average of |integrand|, or else a ``QuadratureWarning``.
+
+    Raises
+    ------
+    ValueError
+        For h < 2, steps < 0 and an alpha that is not finite.
 
     Source: arXiv 2606.00340, Corollary 5.4 (steps 1 and 2 of the surrogate); all other steps are this book's.
     """
     return _balance(alpha, h, steps, signal_only, course=False)[1].value
 
 
-def balance_curvature_with_error(alpha: ArrayLike, h: int, steps: int, signal_only: bool = False) -> Measured:
-    """``balance_curvature`` as a ``Measured``, with the quadrature's own estimate of its error.
-
-    Arguments, errors and source as in ``balance_curvature``.
-    """
-    return _balance(alpha, h, steps, signal_only, course=False)[1]
-
-
 def balance_course(alpha: ArrayLike, h: int, steps: int, signal_only: bool = False) -> BalanceCourse:
     """Loss at equal rates and ``balance_curvature`` after every step 0 .. steps, from one run.
 
-    Arguments, errors and source as in ``balance_curvature``. Returns a ``BalanceCourse``.
+    Arguments, errors and source as in ``balance_curvature``.
+
+    Returns
+    -------
+    BalanceCourse
+        a ``BalanceCourse``.
     """
     loss, curvature = _balance(alpha, h, steps, signal_only, course=True)
     return BalanceCourse(loss.value, curvature.value, loss.error, curvature.error)

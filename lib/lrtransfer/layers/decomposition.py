@@ -27,7 +27,22 @@ from lrtransfer.numerics.estimates import Estimate
 def proposition_bound(h: ArrayLike) -> Array:
     """Proposition 5.1's bound on |B| / |G|: 1 / (sqrt(h) - 1).
 
-    h*: >= 2. Returns h's shape, without unit. ValueError for h below 2. Source: arXiv 2606.00340, Proposition 5.1.
+    Parameters
+    ----------
+    h
+        >= 2; shapes broadcast.
+
+    Returns
+    -------
+    array
+        h's shape, without unit.
+
+    Raises
+    ------
+    ValueError
+        For h below 2.
+
+    Source: arXiv 2606.00340, Proposition 5.1.
     """
     width = arguments.finite("h", h, minimum=2.0)
     return 1 / (np.sqrt(width) - 1)
@@ -36,9 +51,25 @@ def proposition_bound(h: ArrayLike) -> Array:
 def self_interaction(lr1: ArrayLike, lr2: ArrayLike, h: int, steps: int) -> Array:
     """|B_i| / |G_i| of the two layers along exact gradient descent: sqrt(E |B_i|_F^2 / E |G_i|_F^2).
 
-    lr1*, lr2*: rates, >= 0; h: width, >= 2; steps: >= 0.
-    Returns shape (steps + 1, 2) + the broadcast shape of the rates, layer on the second axis; 1/sqrt(h + 1)
-    at step 0, near 1 once the teacher is learned, inf where the run diverged. ValueError naming the argument.
+    Parameters
+    ----------
+    lr1, lr2
+        Rates, >= 0; shapes broadcast.
+    h
+        Width, >= 2.
+    steps
+        >= 0.
+
+    Returns
+    -------
+    array
+        Shape (steps + 1, 2) + the broadcast shape of the rates, layer on the second axis; 1/sqrt(h + 1) at step 0, near
+        1 once the teacher is learned, inf where the run diverged.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
 
     Source: arXiv 2606.00340, Proposition 5.1; on the circle this book's.
     """
@@ -72,8 +103,26 @@ def self_interaction(lr1: ArrayLike, lr2: ArrayLike, h: int, steps: int) -> Arra
 def deep_self_interaction(lrs: ArrayLike, h: int, steps: int, *, draws: int, seed: int) -> Estimate:
     """|B_i| / |G_i| of each trained matrix along gradient descent: mean over draws and its standard error.
 
-    lrs: rates (k,), >= 0; h: width, >= 2; steps: >= 0; draws, seed: as in ``deep_loss``, the same draws.
-    Returns shape (steps + 1, k) each; inf where a draw diverged. ValueError naming the argument.
+    Parameters
+    ----------
+    lrs
+        Rates (k,), >= 0.
+    h
+        Width, >= 2.
+    steps
+        >= 0.
+    draws, seed
+        As in ``deep_loss``, the same draws.
+
+    Returns
+    -------
+    Estimate
+        Shape (steps + 1, k) each; inf where a draw diverged.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
 
     Source: arXiv 2606.00340, Proposition 5.1 for more layers; the reduction is this book's.
     """

@@ -36,8 +36,21 @@ def two_layer_descent(w1: Array, w2: Array, target: Array, teacher: Array, lr1: 
 
         W_1 <- W_1 - (lr1 / h) E W_2',    W_2 <- W_2 - (lr2 / h) W_1' E,    E = W_1 W_2 / h - target
 
-    w1, w2, target, teacher: (h, h) each; lr1, lr2: >= 0; steps: >= 0. Returns (steps + 1,); diverged losses are inf. Its callers
-    check the arguments. Source: arXiv 2606.00340, two-layer model.
+    Parameters
+    ----------
+    w1, w2, target, teacher
+        (h, h) each.
+    lr1, lr2
+        >= 0.
+    steps
+        >= 0.
+
+    Returns
+    -------
+    array
+        (steps + 1,); diverged losses are inf. Its callers check the arguments.
+
+    Source: arXiv 2606.00340, two-layer model.
     """
     h = w1.shape[0]
     losses = np.full(steps + 1, np.inf)
@@ -61,8 +74,23 @@ def chain_descent(
 
         W_i <- W_i - (lr_i / sqrt h) [(W_1 .. W_{i-1})' r] [W_{i+1} .. W_k a]',    r the error of the output
 
-    weights: k matrices (h, h); a, target, teacher: (h,) each; lrs: k rates >= 0; steps: >= 0. Returns (steps + 1,); diverged losses
-    are inf. Its callers check the arguments. Source: arXiv 2606.00340, three-layer model.
+    Parameters
+    ----------
+    weights
+        k matrices (h, h).
+    a, target, teacher
+        (h,) each.
+    lrs
+        k rates >= 0.
+    steps
+        >= 0.
+
+    Returns
+    -------
+    array
+        (steps + 1,); diverged losses are inf. Its callers check the arguments.
+
+    Source: arXiv 2606.00340, three-layer model.
     """
     h = a.size
     weights = [weight.copy() for weight in weights]
@@ -113,13 +141,32 @@ def two_layer_losses(
 ) -> Array:
     """Test losses of dense two-layer networks; without noise ``expected_loss`` is their mean.
 
-    lr1*, lr2*: rates, >= 0; all rates see the same draws
-    h: width, >= 2; steps: >= 0; draws: independent networks and teachers; seed: equal seeds give equal draws
-    initialisation: "orthogonal" or "gaussian", of the weights; the teacher is Haar over sqrt(h) either way
-    noise: variance rho of the label noise, per output
+    Parameters
+    ----------
+    lr1, lr2
+        Rates, >= 0; all rates see the same draws; shapes broadcast.
+    h
+        Width, >= 2.
+    steps
+        >= 0.
+    draws
+        Independent networks and teachers.
+    seed
+        Equal seeds give equal draws.
+    initialisation
+        "orthogonal" or "gaussian", of the weights; the teacher is Haar over sqrt(h) either way.
+    noise
+        Variance rho of the label noise, per output.
 
-    Returns |W_1 W_2 / h - M|_F^2, shape (steps + 1, draws) + the broadcast shape of the rates; inf where a run
-    diverged. ValueError naming the argument.
+    Returns
+    -------
+    array
+        |W_1 W_2 / h - M|_F^2, shape (steps + 1, draws) + the broadcast shape of the rates; inf where a run diverged.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
 
     Source: arXiv 2606.00340, two-layer model and its experiments.
     """
@@ -151,12 +198,24 @@ def chain_losses(
 ) -> Array:
     """Test losses of dense networks with k = len(lrs) trained matrices; ``deep_loss`` is their mean.
 
-    lrs: rates (k,) or (k,) + grid, >= 0; all rates see the same draws
-    h, steps, draws, seed, initialisation: as in ``two_layer_losses``; a and beta are N(0, I/h)
-    noise: variance rho of the label noise
+    Parameters
+    ----------
+    lrs
+        Rates (k,) or (k,) + grid, >= 0; all rates see the same draws.
+    h, steps, draws, seed, initialisation
+        As in ``two_layer_losses``; a and beta are N(0, I/h).
+    noise
+        Variance rho of the label noise.
 
-    Returns |W_1 .. W_k a / sqrt h - beta|^2, shape (steps + 1, draws) + grid; inf where a run diverged.
-    ValueError naming the argument.
+    Returns
+    -------
+    array
+        |W_1 .. W_k a / sqrt h - beta|^2, shape (steps + 1, draws) + grid; inf where a run diverged.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
 
     Source: arXiv 2606.00340, three-layer model and its experiments.
     """

@@ -97,12 +97,25 @@ def haar_mean(f: Integrand, problems: int, h: int, steps: int, width: Array) -> 
 
         [ (h - 1) mean_theta f + (f(1) + f(-1)) / 2 ] / h
 
-    f: an ``Integrand``, even in theta; problems: how many; h: width, >= 2; steps: >= 0, f being of degree 2 * 3^(steps - 1) or less
-    where that is used, up to ``EXACT_STEPS``
-    width (problems,): where the grading towards z = -1 may stop, in radians; used above ``EXACT_STEPS`` only.
+    Parameters
+    ----------
+    f
+        An ``Integrand``, even in theta.
+    problems
+        How many.
+    h
+        Width, >= 2.
+    steps
+        >= 0, f being of degree 2 * 3^(steps - 1) or less where that is used, up to ``EXACT_STEPS``.
+    width
+        Shape (problems,): where the grading towards z = -1 may stop, in radians; used above ``EXACT_STEPS`` only.
 
-    Returns a ``CircleMean`` of shapes (rows, problems); components of very different size are each held to the
-    tolerance, and a ``QuadratureWarning`` says where an error stays above 1e-6. Its callers check the arguments.
+    Returns
+    -------
+    CircleMean
+        a ``CircleMean`` of shapes (rows, problems); components of very different size are each held to the tolerance,
+        and a ``QuadratureWarning`` says where an error stays above 1e-6. Its callers check the arguments.
+
     Source: the module's docstring.
     """
     with np.errstate(all="ignore"):

@@ -71,9 +71,21 @@ RECIPES = tuple(recipe(name, WORDS[name], MAKERS[name], runs) for name, runs in 
 def read(name: str) -> dict[str, Any] | None:
     """A record of results/, None where only the package is installed.
 
-    name: one of ``SETTINGS``. Returns the record with "runs", a list of {"settings", "numbers"}, the numbers as lists
-    in the shapes of ``advantage`` or of ``ScheduleRuns``; "cpu_seconds" is its duration. Raises ``DamagedRecord``, a
-    ``ValueError``, for a record that was changed by hand or made with other settings.
+    Parameters
+    ----------
+    name
+        One of ``SETTINGS``.
+
+    Returns
+    -------
+    dict[str, Any] | None
+        The record with "runs", a list of {"settings", "numbers"}, the numbers as lists in the shapes of ``advantage``
+        or of ``ScheduleRuns``; "cpu_seconds" is its duration.
+
+    Raises
+    ------
+    ValueError
+        ``DamagedRecord``, a ``ValueError``, for a record that was changed by hand or made with other settings.
     """
     arguments.choice("name", name, tuple(SETTINGS))
     entry = recorded(next(each for each in RECIPES if each.name == f"layers-{name}"))

@@ -123,18 +123,40 @@ def train_three_layers(
 ) -> LayerRun:
     """Train the two matrices of a three-layer network by full-batch gradient descent.
 
-    h: width, input dimension and number of inputs, >= 2
-    lr: mean rate, > 0, in the paper's units (the gradient is of order 1/h a layer)
-    steps: >= 0; seed: equal seeds give equal data, teacher, readout and start, whatever the other arguments
-    split: in [-1, 1]; the rates are lr (1 + split) and lr (1 - split), under either schedule
-    schedule: "uniform", or "norm", the Frobenius-norm-driven one
-    activation: "relu" or "linear"; initialisation: "orthogonal" or "gaussian"
-    noise: variance of the label noise, >= 0; sharpness: measure it at the end
-
         W_i <- W_i - lr_i d/dW_i (1/2) mean (f - y)^2,    lr_i as the module's docstring says
 
-    Returns a ``LayerRun``; losses and norms are inf from where the run diverged. ValueError for arguments outside
-    these ranges.
+    Parameters
+    ----------
+    h
+        Width, input dimension and number of inputs, >= 2.
+    lr
+        Mean rate, > 0, in the paper's units (the gradient is of order 1/h a layer).
+    steps
+        >= 0.
+    seed
+        Equal seeds give equal data, teacher, readout and start, whatever the other arguments.
+    split
+        In [-1, 1]; the rates are lr (1 + split) and lr (1 - split), under either schedule.
+    schedule
+        "uniform", or "norm", the Frobenius-norm-driven one.
+    activation
+        "relu" or "linear".
+    initialisation
+        "orthogonal" or "gaussian".
+    noise
+        Variance of the label noise, >= 0.
+    sharpness
+        Measure it at the end.
+
+    Returns
+    -------
+    LayerRun
+        a ``LayerRun``; losses and norms are inf from where the run diverged.
+
+    Raises
+    ------
+    ValueError
+        For arguments outside these ranges.
 
     Source: arXiv 2606.00340, experiments with ReLU and with the layer-wise scheduler.
     """

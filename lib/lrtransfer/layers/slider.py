@@ -67,8 +67,8 @@ def course(kappa1: Array, kappa2: Array, h: float, steps: int) -> Array:
 def along_picture(alpha: float, steps: float, h: float) -> Picture:
     """Loss along eta_1 + eta_2 = 2 h^alpha against the split (left) and step by step for two splits (right).
 
-    alpha  exponent of the mean rate; steps  gradient steps; h  width
-    Both panels show the loss over the loss at equal rates.
+    alpha  exponent of the mean rate; steps  gradient steps; h  width Both panels show the loss over the loss at equal
+    rates.
     """
     splits = np.linspace(-1.0, 1.0, SPLITS)
     kappa, number, last = h ** (alpha - 1.5), int(steps), int(STEPS[-1])

@@ -40,8 +40,26 @@ def balance_runs(
 ) -> Array:
     """Test losses of dense networks at rates r (1 - split, 1 + split), (r, r) and r (1 + split, 1 - split).
 
-    layers: 2, or 3 (two trained matrices and a fixed readout); rates: mean rates r (n,), >= 0
-    split: in (0, 1]; h, steps, draws, seed, initialisation, noise: as in ``two_layer_losses``. Returns (steps + 1, draws, n, 3); all rates of a draw see the same networks and noise. ValueError as there.
+    Parameters
+    ----------
+    layers
+        2, or 3 (two trained matrices and a fixed readout).
+    rates
+        Mean rates r (n,), >= 0.
+    split
+        In (0, 1].
+    h, steps, draws, seed, initialisation, noise
+        As in ``two_layer_losses``.
+
+    Returns
+    -------
+    array
+        (steps + 1, draws, n, 3); all rates of a draw see the same networks and noise.
+
+    Raises
+    ------
+    ValueError
+        As there.
 
     Source: arXiv 2606.00340, the main table and the experiments with label noise.
     """
@@ -61,9 +79,19 @@ def balance_runs(
 def advantage(losses: Array) -> Estimate:
     """By how much balanced rates win: (L(-split) + L(split)) / 2 - L(0), averaged over draws.
 
-    losses: (steps + 1, draws, n, 3) of ``balance_runs``. The difference is taken within each draw, so what
-    the three runs have in common cancels. Returns mean and standard error, (steps + 1, n), in the unit of the
-    loss; positive where balanced rates are the better, inf and inf where a run diverged. Source: this book.
+    Parameters
+    ----------
+    losses
+        (steps + 1, draws, n, 3) of ``balance_runs``. The difference is taken within each draw, so what the three runs
+        have in common cancels.
+
+    Returns
+    -------
+    Estimate
+        Mean and standard error, (steps + 1, n), in the unit of the loss; positive where balanced rates are the better,
+        inf and inf where a run diverged.
+
+    Source: this book.
     """
     with np.errstate(invalid="ignore"):  # inf - inf: both diverged
         difference = (losses[..., 0] + losses[..., 2]) / 2 - losses[..., 1]
@@ -76,16 +104,31 @@ def split_over_seeds(
     """The split of the rates with the smallest mean loss over seeds, and its standard error.
 
     The vertex of the parabola through the lowest point of the mean curve and its two neighbours, as in
-    ``lrtransfer.rates.best_lr`` but without logarithms; the end itself where the lowest point is an end, as no
-    split lies beyond -1 and 1. Its error is the standard deviation of the same over resamples of the seeds,
-    drawn with replacement (the bootstrap).
+    ``lrtransfer.rates.best_lr`` but without logarithms; the end itself where the lowest point is an end, as no split
+    lies beyond -1 and 1. Its error is the standard deviation of the same over resamples of the seeds, drawn with
+    replacement (the bootstrap).
 
-    splits (n,): increasing, three or more; losses (seeds, n): at those splits, or their changes from any one
-        split of the same seed; inf where a run diverged, which rules that split out
-    resamples: >= 2; seed: anything ``numpy.random.default_rng`` accepts
+    Parameters
+    ----------
+    splits
+        Shape (n,): increasing, three or more.
+    losses
+        Shape (seeds, n): at those splits, or their changes from any one split of the same seed; inf where a run
+        diverged, which rules that split out.
+    resamples
+        >= 2.
+    seed
+        Anything ``numpy.random.default_rng`` accepts.
 
-    Returns split and standard error, numbers without unit. The error of a single seed is inf. ValueError
-    naming the argument.
+    Returns
+    -------
+    tuple[float, float]
+        Split and standard error, numbers without unit. The error of a single seed is inf.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
 
     Source: this book; the bootstrap is Efron's (1979).
     """
@@ -148,8 +191,22 @@ def schedule_runs(
 ) -> ScheduleRuns:
     """Train with uniform rates and with the norm-driven schedule, one run of each a seed, sharpness included.
 
-    h, lr, steps, activation, noise, initialisation, split: as in ``train_three_layers``; seeds: at least two.
-    Returns ``ScheduleRuns``. ValueError naming the argument.
+    Parameters
+    ----------
+    h, lr, steps, activation, noise, initialisation, split
+        As in ``train_three_layers``.
+    seeds
+        At least two.
+
+    Returns
+    -------
+    ScheduleRuns
+        ``ScheduleRuns``.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
 
     Source: arXiv 2606.00340, experiments with the layer-wise scheduler.
     """
@@ -179,9 +236,24 @@ def conserved_drift(
 ) -> Array:
     """How far |W_1|_F^p - |W_2|_F^p is at the end of a run from its value at the start, relative to that.
 
-    power*: the powers p, > 0; h, lr, steps, seed, schedule, initialisation: as in ``train_three_layers``.
-    Returns the shape of ``power``, without unit; under the flow 0 at p = 2 for "uniform", at p = 3 for "norm".
-    ValueError naming the argument. Source: this book.
+    Parameters
+    ----------
+    power
+        The powers p, > 0; shapes broadcast.
+    h, lr, steps, seed, schedule, initialisation
+        As in ``train_three_layers``.
+
+    Returns
+    -------
+    array
+        The shape of ``power``, without unit; under the flow 0 at p = 2 for "uniform", at p = 3 for "norm".
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
+
+    Source: this book.
     """
     p = arguments.positive("power", power)
     norms = train_three_layers(h, lr, steps, seed=seed, schedule=schedule, initialisation=initialisation).norms

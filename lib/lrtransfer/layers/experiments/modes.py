@@ -22,7 +22,22 @@ Complex = NDArray[np.complex128]
 def circle_points(theta: ArrayLike) -> Complex:
     """The eigenvalues exp(i theta), with exactly -1 at theta = pi: a rounded one would leave the saddle there.
 
-    theta*: angles in radians. Returns an array of their shape. ValueError naming the argument. Source: elementary.
+    Parameters
+    ----------
+    theta
+        Angles in radians; shapes broadcast.
+
+    Returns
+    -------
+    array
+        An array of their shape.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
+
+    Source: elementary.
     """
     angle = arguments.finite("theta", theta)
     return np.where(np.isclose(angle, np.pi, rtol=0, atol=1e-12), -1.0, np.exp(1j * angle))
@@ -34,12 +49,27 @@ def products(z: Complex, kappa1: ArrayLike, kappa2: ArrayLike, h: int, steps: in
         omega_1 <- omega_1 + kappa_1 e conj(omega_2),    omega_2 <- omega_2 + kappa_2 e conj(omega_1),
         e = z - omega_1 omega_2,    omega_1 = omega_2 = h^(-1/4) at the start
 
-    z: eigenvalues, any shape
-    kappa1, kappa2: rates eta / h^(3/2), >= 0; a number, or one for each step
-    h: width, >= 2; steps: >= 0
+    Parameters
+    ----------
+    z
+        Eigenvalues, any shape.
+    kappa1, kappa2
+        Rates eta / h^(3/2), >= 0; a number, or one for each step.
+    h
+        Width, >= 2.
+    steps
+        >= 0.
 
-    Returns (steps + 1,) + the shape of z. Its error |z - product|^2 is the mode's share of the loss. ValueError
-    naming the argument.
+    Returns
+    -------
+    array
+        (steps + 1,) + the shape of z. Its error |z - product|^2 is the mode's share of the loss.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
+
     Source: the reduction of ``circle``.
     """
     width, number = width_argument(h), arguments.count("steps", steps)
@@ -60,8 +90,27 @@ def products(z: Complex, kappa1: ArrayLike, kappa2: ArrayLike, h: int, steps: in
 def equispaced_loss(lr: float, h: int, steps: int, angles: int) -> float:
     """Expected loss at the rate ``lr`` of both layers by equispaced angles: the rule that misses a narrow spike.
 
-    lr: rate, >= 0; h: width, >= 2; steps: >= 0; angles: intervals on [0, pi], >= 1, both ends included.
-    Returns one number, as ``expected_loss`` where the angles resolve the integrand. ValueError naming the argument.
+    Parameters
+    ----------
+    lr
+        Rate, >= 0.
+    h
+        Width, >= 2.
+    steps
+        >= 0.
+    angles
+        Intervals on [0, pi], >= 1, both ends included.
+
+    Returns
+    -------
+    float
+        One number, as ``expected_loss`` where the angles resolve the integrand.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
+
     Source: the trapezoid rule for the average of ``quadrature``.
     """
     number, width = arguments.count("angles", angles, minimum=1), width_argument(h)
@@ -75,8 +124,26 @@ def equispaced_loss(lr: float, h: int, steps: int, angles: int) -> float:
 def scheduled_loss(splits: Sequence[float] | Array, lr: float, h: int) -> float:
     """Expected loss after a schedule of splits: step t has the rates lr (1 + split_t) and lr (1 - split_t).
 
-    splits (steps,): each in [-1, 1]; lr: mean rate, >= 0; h: width, >= 2. Returns one number, by the fixed rule of
-    ``slider``. ValueError naming the argument. Source: this book.
+    Parameters
+    ----------
+    splits
+        Shape (steps,): each in [-1, 1].
+    lr
+        Mean rate, >= 0.
+    h
+        Width, >= 2.
+
+    Returns
+    -------
+    float
+        One number, by the fixed rule of ``slider``.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
+
+    Source: this book.
     """
     width, delta = width_argument(h), arguments.finite("splits", splits)
     if delta.ndim != 1 or (np.abs(delta) > 1).any():

@@ -19,8 +19,27 @@ Array = NDArray[np.float64]
 def haar_traces(h: int, powers: int, draws: int, rng: np.random.Generator) -> Estimate:
     """Average trace of Q, Q^2, .. Q^powers over Haar orthogonal Q of size h.
 
-    h: >= 2; powers: >= 1; draws: >= 1; rng: moves on by draws h^2 normal numbers. Returns mean and standard error,
-    (powers,) each; exactly they are 1 for even powers and 0 for odd ones. ValueError naming the argument.
+    Parameters
+    ----------
+    h
+        >= 2.
+    powers
+        >= 1.
+    draws
+        >= 1.
+    rng
+        Moves on by draws h^2 normal numbers.
+
+    Returns
+    -------
+    Estimate
+        Mean and standard error, (powers,) each; exactly they are 1 for even powers and 0 for odd ones.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
+
     Source: Diaconis and Shahshahani (1994) up to power h; beyond it this book.
     """
     size, number = width_argument(h), arguments.count("powers", powers, minimum=1)
@@ -35,9 +54,27 @@ def haar_traces(h: int, powers: int, draws: int, rng: np.random.Generator) -> Es
 def first_gradients(h: int, draws: int, rng: np.random.Generator) -> tuple[Array, float]:
     """Self-interaction B and gradient G of the first layer before the first step, from dense orthogonal matrices.
 
-    h: width, >= 2; draws: >= 1; rng: moves on by 3 draws h^2 normal numbers. Returns the largest stretch of B G^-1 of
-    every draw, (draws,), and the ratio of the root mean squares of |B|_F and |G|_F; both without unit. ValueError
-    naming the argument. Source: arXiv 2606.00340, Proposition 5.1.
+    Parameters
+    ----------
+    h
+        Width, >= 2.
+    draws
+        >= 1.
+    rng
+        Moves on by 3 draws h^2 normal numbers.
+
+    Returns
+    -------
+    tuple[Array, float]
+        The largest stretch of B G^-1 of every draw, (draws,), and the ratio of the root mean squares of |B|_F and
+        |G|_F; both without unit.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
+
+    Source: arXiv 2606.00340, Proposition 5.1.
     """
     width, number = width_argument(h), arguments.count("draws", draws, minimum=1)
     w1, w2, q = (haar_orthogonal(width, rng, number) for _ in range(3))
@@ -57,8 +94,30 @@ def signal_only_losses(lr1: float, lr2: float, h: int, steps: int, *, draws: int
 
         W_1 <- W_1 + (lr1 / h) M W_2',    W_2 <- W_2 + (lr2 / h) W_1' M,    M the teacher
 
-    lr1, lr2: rates, >= 0; h: width, >= 2; steps: >= 0; draws: >= 1; seed: >= 0. Returns |W_1 W_2 / h - M|_F^2,
-    (steps + 1, draws). ValueError naming the argument. Source: arXiv 2606.00340, two layers.
+    Parameters
+    ----------
+    lr1, lr2
+        Rates, >= 0.
+    h
+        Width, >= 2.
+    steps
+        >= 0.
+    draws
+        >= 1.
+    seed
+        >= 0.
+
+    Returns
+    -------
+    array
+        |W_1 W_2 / h - M|_F^2, (steps + 1, draws).
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
+
+    Source: arXiv 2606.00340, two layers.
     """
     width, (one, two) = width_argument(h), _rates(lr1, lr2)
     number, rng = arguments.count("draws", draws, minimum=1), np.random.default_rng(arguments.count("seed", seed))
@@ -75,8 +134,14 @@ def signal_only_chain_losses(lr1: float, lr2: float, h: int, steps: int, *, draw
 
         W_1 <- W_1 + (lr1 / sqrt h) beta (W_2 a)',    W_2 <- W_2 + (lr2 / sqrt h) (W_1' beta) a'
 
-    Arguments and errors as in ``signal_only_losses``; a and beta are N(0, I/h). Returns
-    |W_1 W_2 a / sqrt(h) - beta|^2, (steps + 1, draws). Source: arXiv 2606.00340, three layers.
+    Arguments and errors as in ``signal_only_losses``; a and beta are N(0, I/h).
+
+    Returns
+    -------
+    array
+        |W_1 W_2 a / sqrt(h) - beta|^2, (steps + 1, draws).
+
+    Source: arXiv 2606.00340, three layers.
     """
     width, (one, two) = width_argument(h), _rates(lr1, lr2)
     number, rng = arguments.count("draws", draws, minimum=1), np.random.default_rng(arguments.count("seed", seed))

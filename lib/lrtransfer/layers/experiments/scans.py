@@ -23,7 +23,25 @@ Array = NDArray[np.float64]
 def interaction_over_bound(alpha: float, widths: Sequence[int], steps: int) -> Array:
     """The first layer's ``self_interaction`` at equal rates h^alpha over Proposition 5.1's bound.
 
-    alpha: exponent; widths (n,): each >= 2; steps: >= 0. Returns (n, steps + 1). ValueError naming the argument.
+    Parameters
+    ----------
+    alpha
+        Exponent.
+    widths
+        Shape (n,): each >= 2.
+    steps
+        >= 0.
+
+    Returns
+    -------
+    array
+        (n, steps + 1).
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
+
     Source: arXiv 2606.00340, Proposition 5.1.
     """
     exponent = one_number("alpha", alpha)
@@ -38,8 +56,26 @@ def interaction_over_bound(alpha: float, widths: Sequence[int], steps: int) -> A
 def surrogate_errors(alphas: ArrayLike, widths: Sequence[int], steps: int) -> Array:
     """Relative error of the surrogate's loss at equal rates h^alpha; inf where gradient descent diverged.
 
-    alphas (m,): exponents; widths (n,): each >= 2; steps: >= 0. Returns |surrogate / gradient descent - 1|, (n, m).
-    ValueError naming the argument. Source: this book.
+    Parameters
+    ----------
+    alphas
+        Shape (m,): exponents.
+    widths
+        Shape (n,): each >= 2.
+    steps
+        >= 0.
+
+    Returns
+    -------
+    array
+        |surrogate / gradient descent - 1|, (n, m).
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
+
+    Source: this book.
     """
     exponents = arguments.finite("alphas", alphas)
     out = np.empty((len(widths), exponents.size))
@@ -55,7 +91,28 @@ def surrogate_errors(alphas: ArrayLike, widths: Sequence[int], steps: int) -> Ar
 def valley_edges(alphas: ArrayLike, widths: Iterable[int], steps: int, *, signal_only: bool = False) -> Array:
     """First and last exponent at which ``balance_curvature`` changes sign.
 
-    alphas (m,): increasing exponents, between which the sign is interpolated; widths (n,): each >= 2; steps: >= 0; signal_only: of the surrogate. Returns (2, n), NaN where the sign does not change. ValueError naming the argument. Source: this book.
+    Parameters
+    ----------
+    alphas
+        Shape (m,): increasing exponents, between which the sign is interpolated.
+    widths
+        Shape (n,): each >= 2.
+    steps
+        >= 0.
+    signal_only
+        Of the surrogate.
+
+    Returns
+    -------
+    array
+        (2, n), NaN where the sign does not change.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
+
+    Source: this book.
     """
     found = [crossings(alphas, balance_curvature(alphas, int(w), steps, signal_only)) for w in widths]
     return np.array([[e[end] if e.size else np.nan for e in found] for end in (0, -1)])
@@ -66,12 +123,29 @@ def first_rate_losses(
 ) -> Array:
     """Losses of ``deep_loss_course`` when the first matrix gets a share of the budget and the others split the rest.
 
-    matrices: trained matrices k, >= 2
-    total: sum of the rates, > 0
-    units (n,): first rate over the balanced one, total / k; from 0 to k
-    h, steps, draws: as in ``deep_loss``; seeds: one average over draws for each
+    Parameters
+    ----------
+    matrices
+        Trained matrices k, >= 2.
+    total
+        Sum of the rates, > 0.
+    units
+        Shape (n,): first rate over the balanced one, total / k; from 0 to k.
+    h, steps, draws
+        As in ``deep_loss``.
+    seeds
+        One average over draws for each.
 
-    Returns (seeds, steps + 1, n). ValueError naming the argument.
+    Returns
+    -------
+    array
+        (seeds, steps + 1, n).
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
+
     Source: arXiv 2606.00340, networks of four and eight layers.
     """
     k, budget = (
@@ -88,8 +162,26 @@ def first_rate_losses(
 def relu_losses(h: int, lr: float, steps: int, *, splits: Sequence[float] | Array, seeds: Iterable[int]) -> Array:
     """Test losses of three layers with ReLU at rates lr (1 +- split), the same seeds at every split.
 
-    h, lr, steps: as in ``train_three_layers``; splits (n,): in [-1, 1]; seeds: the same at every split. Returns (seeds, n, steps + 1). ValueError
-    naming the argument. Source: arXiv 2606.00340, the network with ReLU.
+    Parameters
+    ----------
+    h, lr, steps
+        As in ``train_three_layers``.
+    splits
+        Shape (n,): in [-1, 1].
+    seeds
+        The same at every split.
+
+    Returns
+    -------
+    array
+        (seeds, n, steps + 1).
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
+
+    Source: arXiv 2606.00340, the network with ReLU.
     """
     width = width_argument(h)
     return np.array(

@@ -47,9 +47,27 @@ def against_theory(
 ) -> AgainstTheory:
     """What theory says of runs at rates r (1 + split) and r (1 - split), and at balance.
 
-    layers: 2, or 3 (two trained matrices and a readout); rates: mean rates r (n,), >= 0; h: width, >= 2
-    steps: after which steps, each >= 0; split: in [0, 1]; draws, seed: of ``deep_loss``, for three layers
-    Returns ``AgainstTheory``. ValueError naming the argument. Source: arXiv 2606.00340, the main table.
+    Parameters
+    ----------
+    layers
+        2, or 3 (two trained matrices and a readout).
+    rates
+        Mean rates r (n,), >= 0.
+    h
+        Width, >= 2.
+    steps
+        After which steps, each >= 0.
+    split
+        In [0, 1].
+    draws, seed
+        Of ``deep_loss``, for three layers Returns ``AgainstTheory``.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
+
+    Source: arXiv 2606.00340, the main table.
     """
     if layers not in (2, 3):
         raise arguments.refuse("layers", layers, "2 or 3")
@@ -58,7 +76,7 @@ def against_theory(
     for delta in (0.0, split):
         pair = np.array([mean * (1 + delta), mean * (1 - delta)])
         if layers == 2:
-            course = loss_course(*pair, h, max(steps))
+            course = loss_course(pair[0], pair[1], h, max(steps))
         else:
             course = deep_loss_course(pair, h, max(steps), draws=draws, seed=seed).value
         none = np.full(mean.shape, np.nan)
