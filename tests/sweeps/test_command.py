@@ -34,7 +34,7 @@ def test_the_command_trains_prints_exports_and_does_nothing_the_second_time(file
     first = capsys.readouterr()
     assert "A test: 44 runs, 0 of them in runs/small.sqlite already" in first.out and first.err == ""
     assert "best rate" in first.out and "runs [" not in first.out  # no bar: this is no terminal
-    monkeypatch.setattr(driver, "train_flight", forbid)
+    monkeypatch.setattr(driver, "train_group", forbid)
     assert command(file, "--device", "cpu", "--export", "out.csv") == 0
     second = capsys.readouterr().out
     assert "44 of them in runs/small.sqlite already" in second and "44 runs of runs/small.sqlite written" in second
@@ -80,14 +80,14 @@ def test_the_command_lists_its_files(capsys):
 
 
 def test_an_interrupt_says_what_is_stored(file, capsys, monkeypatch):
-    original = driver.train_flight
+    original = driver.train_group
 
-    def interrupt(settings: Any, *rest: Any) -> Any:
-        if settings.depth == 3:
+    def interrupt(runs: Any, *rest: Any) -> Any:
+        if runs[0].settings.depth == 3:
             raise KeyboardInterrupt
-        return original(settings, *rest)
+        return original(runs, *rest)
 
-    monkeypatch.setattr(driver, "train_flight", interrupt)
+    monkeypatch.setattr(driver, "train_group", interrupt)
     with pytest.raises(SystemExit) as stop:
         command(file, "--device", "cpu")
     assert stop.value.code == 130
@@ -111,7 +111,7 @@ def test_a_failed_run_is_status_one(file, capsys, monkeypatch):
     def fail(*_: Any) -> Any:
         raise MemoryError("no more")
 
-    monkeypatch.setattr(driver, "train_flight", fail)
+    monkeypatch.setattr(driver, "train_group", fail)
     assert command(file, "--device", "cpu") == 1
     assert "MemoryError: no more" in capsys.readouterr().err
     assert run_key(SMALL, 0.5, 0)  # and the store can be opened again

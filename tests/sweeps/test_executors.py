@@ -6,24 +6,24 @@ import concurrent.futures as cf
 import os
 import signal
 import threading
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import loky
 import numpy as np
 import pytest
-from test_run import LONG, PROCESSES, RATES, SMALL, SWEEP, assert_same, checkpoints, expected, wait_for
+from small_sweeps import FOUR, LONG, RATES, SMALL, SWEEP, assert_same, expected
+from small_workers import PROCESSES, Cluster, Doomed, Job, checkpoints, wait_for
 
 from lrtransfer.residual import train_sweep
 from lrtransfer.sweeps import driver
 from lrtransfer.sweeps import executors as pools
 from lrtransfer.sweeps import run as runner
-from lrtransfer.sweeps.leases import Lease
 from lrtransfer.sweeps.run import run
-from lrtransfer.sweeps.store import Store
 from lrtransfer.sweeps.sweep import Curve, Sweep
 
 
@@ -35,25 +35,6 @@ def path(tmp_path: Path) -> Path:
 def test_threads(path):
     with cf.ThreadPoolExecutor(2) as executor:
         assert_same(run(SWEEP, path, executor=executor, device="cpu"), SWEEP)
-
-
-class Job:
-    """A future in all but its class, as submitit's jobs are."""
-
-    def __init__(self, function: Callable[[], Any]) -> None:
-        self.result = function
-        self._seen = 0
-
-    def done(self) -> bool:
-        self._seen += 1
-        return self._seen > 2
-
-
-class Cluster:
-    """An executor in all but its class."""
-
-    def submit(self, function: Any, *arguments: Any) -> Job:
-        return Job(lambda: function(*arguments))
 
 
 def test_an_executor_needs_submit_and_futures_done_and_result_only(path):
@@ -76,22 +57,26 @@ def die_once(marker: str, path: str) -> None:
     threading.Thread(target=die, daemon=True).start()
 
 
-def test_a_broken_pool_of_processes_is_replaced(path, tmp_path, capsys):
-    marker = str(tmp_path / "died")
-    with cf.ProcessPoolExecutor(1, PROCESSES, die_once, (marker, str(path))) as executor:
-        results = run(LONG, path, executor=executor, device="cpu", progress=True)
+@pytest.mark.parametrize("library", ["loky", "concurrent.futures"])
+def test_a_pool_of_processes_that_breaks_is_made_anew(library, path, tmp_path, capsys):
+    die = {"initializer": die_once, "initargs": (str(tmp_path / "died"), str(path))}
+    if library == "loky":
+        make = partial(loky.get_reusable_executor, 1, **die)
+    else:
+        make = partial(cf.ProcessPoolExecutor, 1, PROCESSES, **die)
+    results = run(LONG, path, executor=make, device="cpu", progress=True)
     assert "a worker died with mlp of depth 2" in capsys.readouterr().out
     assert_same(results, LONG)
 
 
-class Doomed(Cluster):
-    """Every worker dies."""
-
-    def submit(self, function: Any, *arguments: Any) -> Job:
-        def result() -> Any:
-            raise cf.BrokenExecutor("a worker was killed")
-
-        return Job(result)
+def test_a_pool_that_breaks_and_was_handed_over_ends_the_sweep_with_a_sentence(path, tmp_path):
+    die = (str(tmp_path / "died"), str(path))
+    with (
+        cf.ProcessPoolExecutor(1, PROCESSES, die_once, die) as executor,
+        pytest.raises(driver.RunError, match=r"a worker died with mlp.* Hand over a function.*loky.*0 of 2"),
+    ):
+        run(LONG, path, executor=executor, device="cpu")
+    assert_same(run(LONG, path, device="cpu"), LONG)  # from the checkpoint
 
 
 def test_workers_that_keep_dying_end_the_sweep_with_a_sentence(path):
@@ -146,91 +131,40 @@ class Lost:
 class Closed(Lost):
     """It went away before anything was handed out."""
 
-    _client = SimpleNamespace(status="closed", nthreads=dict)
-
     def submit(self, *_: Any) -> cf.Future[Any]:
         raise RuntimeError("cannot schedule new futures")
 
 
-@pytest.mark.parametrize("executor", [Lost(), Closed()])
-def test_a_scheduler_that_goes_away_is_named(executor, path, monkeypatch):
-    monkeypatch.setattr(runner, "dask_executor", lambda _: nullcontext(executor))
+def dask(executor: Any, status: str) -> Any:
+    """A dask executor in place of a client's."""
+    client = SimpleNamespace(status=status, nthreads=lambda: {"one": 1}, get_executor=lambda pure: executor)
+    return lambda _: nullcontext(pools.Dask(client))
+
+
+@pytest.mark.parametrize(("executor", "status"), [(Lost(), "running"), (Closed(), "closed")])
+def test_a_scheduler_that_goes_away_is_named(executor, status, path, monkeypatch):
+    monkeypatch.setattr(runner, "dask_executor", dask(executor, status))
     with pytest.raises(driver.RunError) as error:
         run(SWEEP, path, workers="tcp://host:8786", device="cpu")
     assert str(error.value) == "the scheduler at tcp://host:8786 is gone; start it and run the same command again"
     monkeypatch.undo()
-    assert_same(run(SWEEP, path, device="cpu"), SWEEP)  # its claims were given back
+    assert_same(run(SWEEP, path, device="cpu"), SWEEP)  # the store is free again
 
 
 def test_an_error_of_a_run_is_not_taken_for_a_lost_scheduler(path, monkeypatch):
-    monkeypatch.setattr(runner, "dask_executor", lambda _: nullcontext(Doomed()))
+    monkeypatch.setattr(runner, "dask_executor", dask(Doomed(), "running"))
     with pytest.raises(driver.RunError, match="workers died"):
         run(SWEEP, path, workers="tcp://host:8786", device="cpu")
 
 
-def test_addresses():
-    for address in (
-        "tcp://127.0.0.1:8786",
-        "tls://host-1.net:1",
-        "tcp://[::1]:8786",
-        "ws://a:80",
-        "inproc://1.2.3.4/5/6",
-    ):
-        pools.check_address(address)
-
-
-# Several at once. Four groups of four runs each, for room for eight groups means four workers.
-
-FOUR = Sweep((Curve(SMALL, (0.25, 0.5, 1.0, 2.0)),), seeds=(0, 1, 2, 3))
-KEYS = [key for key, _, _ in FOUR.runs(FOUR.curves[0])]
-
-
-def watched(monkeypatch: pytest.MonkeyPatch, before: Callable[[], Any] = lambda: None) -> list[tuple[float, int]]:
-    """The runs handed to training, in order; ``before`` is called in the worker before it trains."""
-    seen: list[tuple[float, int]] = []
-    original = driver.train_flight
-
-    def watch(settings: Any, lrs: Any, seeds: Any, *rest: Any) -> Any:
-        seen.extend(zip(lrs, seeds, strict=True))
-        before()
-        return original(settings, lrs, seeds, *rest)
-
-    monkeypatch.setattr(driver, "train_flight", watch)
-    return seen
-
-
-def passes(monkeypatch: pytest.MonkeyPatch, after: Callable[[int], None]) -> list[int]:
-    """How many groups are in flight at every pass of the driver; ``after`` is called with the number of the pass."""
-    counts: list[int] = []
-    original = driver.finished
-
-    def count(futures: list[Any], seconds: float) -> list[Any]:
-        counts.append(len(futures))
-        after(len(counts))
-        return original(futures, 0.05)
-
-    monkeypatch.setattr(driver, "finished", count)
-    return counts
-
-
-def test_a_group_that_is_claimed_in_part_is_trained_once(path, monkeypatch):
-    go = threading.Event()
-    seen = watched(monkeypatch, lambda: go.wait(60))
-    with Store(path) as store, Lease(store) as other, cf.ThreadPoolExecutor(2) as executor:
-
-        def after(number: int) -> None:
-            if number == 3:
-                other.release()
-            if number == 5:
-                go.set()
-
-        counts = passes(monkeypatch, after)
-        other.claim(KEYS[1:3], "cpu")
-        results = run(FOUR, path, executor=executor, device="cpu", in_flight=8)
-    assert counts[:4] == [4, 4, 4, 5]  # nothing is handed out again; then the rest of the first group
-    assert sorted(seen) == sorted((lr, seed) for _, lr, seed in FOUR.runs(FOUR.curves[0]))
-    monkeypatch.undo()
-    assert_same(results, FOUR)
+@pytest.mark.parametrize(
+    "address", ["tcp://127.0.0.1:8786", "tls://host-1.net:1", "tcp://[::1]:8786", "ws://a:80", "inproc://1.2.3.4/5/6"]
+)
+def test_an_address_of_any_scheme_is_asked_for_a_scheduler(address, path, monkeypatch):
+    asked: list[str] = []
+    monkeypatch.setattr(runner, "dask_executor", lambda given: asked.append(given) or dask(Cluster(), "running")(given))
+    assert_same(run(SWEEP, path, workers=address, device="cpu"), SWEEP)
+    assert asked == [address]
 
 
 class Mixed(Cluster):
@@ -245,7 +179,7 @@ class Mixed(Cluster):
 
     def submit(self, function: Any, *arguments: Any) -> Job:
         self.handed_out += 1
-        if arguments[0].depth == 2:
+        if arguments[0][0].settings.depth == 2:
             return Doomed().submit(function)
         job = super().submit(function, *arguments)
         job.done = self.is_done  # type: ignore[method-assign]
@@ -262,7 +196,7 @@ def test_what_is_in_flight_is_stored_when_workers_keep_dying(path):
 def test_what_is_in_flight_is_stored_when_no_more_can_be_handed_out(path):
     class Tired(Mixed):
         def submit(self, function: Any, *arguments: Any) -> Job:
-            if arguments[0].depth == 2:
+            if arguments[0][0].settings.depth == 2:
                 raise RuntimeError("no more today")
             return super().submit(function, *arguments)
 
@@ -282,8 +216,8 @@ def test_groups_that_are_lost_with_one_machine_are_one_loss(together, path):
             if len(lost) >= 4:
                 return super().submit(function, *arguments)
             lost.append(0)
-            job, wait = Doomed().submit(function), 1 if together else len(lost)
-            job._seen = 2 - wait
+            job = Doomed().submit(function)
+            job.looks = 1 if together else len(lost)
             return job
 
     assert_same(run(FOUR, path, executor=Machine(), device="cpu", in_flight=8), FOUR)

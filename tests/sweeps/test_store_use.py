@@ -11,7 +11,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
@@ -152,8 +151,7 @@ path, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 with Store(path) as store:
     for seed in range(first, last):
         store.put(ResidualMLP(width=16, depth=3, steps=99), 0.1, seed, [float(seed)] * 100, seconds=1, device="cpu")
-        if seed == first:
-            print("writing", flush=True)
+        print(seed, flush=True)
 """
 
 
@@ -175,15 +173,14 @@ def test_two_processes_write_at_once_without_loss_or_duplicates(path):
 
 def test_kill_minus_nine_leaves_whole_rows_only(path):
     process = writer(path, 0, 10**9)
-    assert process.stdout is not None and process.stdout.readline() == "writing\n"
-    time.sleep(0.3)  # somewhere in the middle of things
+    assert process.stdout is not None and "100\n" in process.stdout  # read up to there: it is in the middle of things
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stdout.close()
     with Store(path) as store:
         rows = list(store.rows())
         put(store, 0.2)  # and it can be written to
-    assert len(rows) > 1
+    assert len(rows) > 100
     assert [row.seed for row in rows] == list(range(len(rows)))  # every commit is there, up to the last
     assert all(row.curve.size == 100 and (row.curve == row.seed).all() for row in rows)
 

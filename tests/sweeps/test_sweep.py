@@ -14,7 +14,8 @@ from small_sweeps import FILE, RATES, SMALL, SWEEP
 from lrtransfer import rates
 from lrtransfer.images import catalogue as data
 from lrtransfer.residual.networks.settings import ConvNet, VisionTransformer
-from lrtransfer.sweeps.settings_file import IMAGENET, in_steps, read_sweep, shipped, sweep_from
+from lrtransfer.residual.networks.task import IMAGENET, in_steps
+from lrtransfer.sweeps.settings_file import read_sweep, shipped, sweep_from
 from lrtransfer.sweeps.sweep import Curve, CurveResult, Sweep, labels, summary
 
 # Files

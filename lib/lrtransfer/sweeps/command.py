@@ -13,6 +13,7 @@ from lrtransfer.sweeps.run import DEVICES, ready, run
 from lrtransfer.sweeps.settings_file import read_sweep, shipped
 from lrtransfer.sweeps.store import Store
 from lrtransfer.sweeps.sweep import Sweep, labels, summary
+from lrtransfer.sweeps.tasks import task_of
 
 
 def add_commands(commands: Any) -> None:
@@ -29,6 +30,7 @@ def add_commands(commands: Any) -> None:
     sweep.add_argument("--workers", metavar="ADDRESS", help="a dask scheduler that hands the runs to its workers")
     sweep.add_argument("--export", metavar="FILE", help="then write all runs of the store to a .csv or .parquet file")
     sweep.add_argument("--progress", action=argparse.BooleanOptionalAction, help="a bar (default: on a terminal)")
+    sweep.add_argument("--wait", action="store_true", help="wait for another process that trains for the same store")
     sweep.add_argument("--dry-run", action="store_true", help="only say what there is to do")
     sweep.add_argument("--list", action="store_true", help="the files that come with lrtransfer")
     sweep.set_defaults(run=_sweep)
@@ -61,7 +63,14 @@ def _sweep(arguments: argparse.Namespace) -> str:
         print(f"{sweep.title or path.stem}: {len(keys)} runs, {len(store.has(keys))} of them in {path} already")
         sys.stdout.flush()
         try:
-            results = run(sweep, store, workers=arguments.workers, device=arguments.device, progress=arguments.progress)
+            results = run(
+                sweep,
+                store,
+                workers=arguments.workers,
+                device=arguments.device,
+                progress=arguments.progress,
+                wait=arguments.wait,
+            )
         except KeyboardInterrupt:
             done = len(store.has(keys))
             print(f"\nstopped: {done} of {len(keys)} runs are stored; the same command goes on from there")
@@ -78,12 +87,13 @@ def _plan(sweep: Sweep, path: Path) -> str:
     lines = [f"{'curve':{wide}}  steps   batch  rates"]
     for name, curve in zip(names, sweep.curves, strict=True):
         s, low, high = curve.settings, curve.lrs[0], curve.lrs[-1]
-        lines.append(f"{name:{wide}}  {s.steps:<6}  {s.batch:<5}  {len(curve.lrs)}: {low:.4g} to {high:.4g}")
+        steps, batch = (getattr(s, name, "-") for name in ("steps", "batch"))
+        lines.append(f"{name:{wide}}  {steps:<6}  {batch:<5}  {len(curve.lrs)}: {low:.4g} to {high:.4g}")
     total = f"{len(sweep)} runs of {len(sweep.curves)} curves with {len(sweep.seeds)} seeds"
     if path.is_file():
         total += f", {_stored(sweep, path)} of them in {path} already"
-    images = ", ".join(sorted({curve.settings.data for curve in sweep.curves}))
-    return "\n".join([*lines, f"images: {images}", total])
+    data = ", ".join(sorted({task_of(curve.settings).data(curve.settings) for curve in sweep.curves}))
+    return "\n".join([*lines, f"data: {data}", total])
 
 
 def _stored(sweep: Sweep, path: Path) -> int:

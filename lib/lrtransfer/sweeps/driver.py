@@ -1,4 +1,4 @@
-"""The loop behind every sweep: claim a group of runs, hand it out, keep what comes back."""
+"""The loop behind every sweep: hand out groups of runs, keep what comes back."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lrtransfer.sweeps.executors import Here, ends_with_us, finished, lost_its_worker, renewed, stop
-from lrtransfer.sweeps.keys import kind_of
-from lrtransfer.sweeps.leases import Flight, Lease, Unshared
+from lrtransfer.sweeps.devices import resolve_device
+from lrtransfer.sweeps.executors import Here, Pool, finished, lost_its_worker, stop
+from lrtransfer.sweeps.keys import group_name
 from lrtransfer.sweeps.progress import Bar
 from lrtransfer.sweeps.rows import versions
+from lrtransfer.sweeps.tasks import CheckpointError, Run, task_of
 
-_POLL = 0.5  # seconds between two looks at what other processes are doing
+_POLL = 0.5  # seconds after which the driver looks up, so that an interrupt is heard
 _DEATHS = 3  # of workers in a row, with nothing finished in between: at one more the sweep gives up
 
 
@@ -37,45 +38,33 @@ class Trained:
     versions: dict[str, str]
 
 
-def train_flight(
-    settings: Any,
-    lrs: Sequence[float],
-    seeds: Sequence[int],
+def train_group(
+    runs: Sequence[Run],
     device: str,
     precision: str,
     compiled: bool,
     checkpoint: str | None,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> Trained:
     """Train runs together, on whatever machine this is called on; resumes from ``checkpoint`` if it is there.
 
-    Run i has rate ``lrs[i]`` and seed ``seeds[i]``; ``compiled``: with torch.compile. A machine that does not have the
-    checkpoint's folder trains without one.
+    A machine that does not have the checkpoint's folder trains without one.
     """
-    from lrtransfer.residual.networks.runs import CheckpointError
-    from lrtransfer.residual.networks.training import train_runs
-    from lrtransfer.sweeps.devices import resolve_device
+    task = task_of(runs[0].settings)
 
     def train(file: Path | None) -> NDArray[np.float64]:
-        return train_runs(
-            settings,
-            lrs,
-            seeds,
-            device=device,
-            checkpoint=file,
-            progress=progress,
-            precision=precision,
-            compile=compiled,
+        curves = task.train(
+            runs, device=device, checkpoint=file, progress=progress, precision=precision, compiled=compiled
         )
+        return np.asarray(curves, float)
 
     start = time.perf_counter()
     file = None if checkpoint is None else Path(checkpoint)
-    # A run that would be saved at its end only is stored at its end.
-    if file is not None and not (0 < settings.checkpoint_every < settings.steps and file.parent.is_dir()):
+    if file is not None and not file.parent.is_dir():
         file = None
     try:
         curves = train(file)
-    except CheckpointError:  # damaged, or of the same runs at another ``checkpoint_every``: start anew
+    except CheckpointError:  # damaged, or of the same runs saved at other times: start anew
         if file is None:
             raise
         file.unlink(missing_ok=True)
@@ -87,138 +76,128 @@ def train_flight(
 
         name = f"cuda ({torch.cuda.get_device_name(where)})"
     seconds = time.perf_counter() - start
-    return Trained(np.asarray(curves, float), seconds, name, versions() | {"host": socket.gethostname()})
+    return Trained(curves, seconds, name, versions() | {"host": socket.gethostname()})
 
 
 @dataclass(frozen=True)
 class Group:
-    """Runs of one curve that may train together: ``settings``, and key, rate and seed of every run."""
+    """Runs of one kind that train together."""
 
-    settings: Any
-    runs: tuple[tuple[str, float, int], ...]
+    runs: tuple[Run, ...]
 
     @property
     def keys(self) -> list[str]:
         """The runs' keys."""
-        return [key for key, _, _ in self.runs]
+        return [run.key for run in self.runs]
 
     def part(self, keys: Collection[str]) -> Group:
         """Those of the runs that have these keys."""
-        return Group(self.settings, tuple(run for run in self.runs if run[0] in keys))
+        return Group(tuple(run for run in self.runs if run.key in keys))
 
     @property
     def work(self) -> float:
-        """Proportional to the multiplications of one run: what the remaining time is estimated from."""
-        s = self.settings
-        return float(max(s.steps, 1) * s.batch * s.depth * s.width**2)
+        """That of all runs: what the remaining time is estimated from."""
+        return sum(task_of(run.settings).work(run.settings) for run in self.runs)
 
     def __str__(self) -> str:
-        s, rates = self.settings, sorted(lr for _, lr, _ in self.runs)
+        rates = sorted(run.lr for run in self.runs)
         at = f"rate {rates[0]:.4g}" if rates[0] == rates[-1] else f"rates {rates[0]:.4g} to {rates[-1]:.4g}"
-        return f"{kind_of(s)} of depth {s.depth} and width {s.width} at {at}"
+        names = dict.fromkeys(task_of(run.settings).describe(run.settings) for run in self.runs)
+        return f"{', '.join(names)} at {at}"
 
 
 class Driver:
-    """One process's part in a sweep: ``drive`` returns when every run is kept, by this process or another.
+    """What trains the missing runs of a sweep: ``drive`` returns when every one is kept.
 
-    ``groups``: what is missing, each run once. ``claims``: who does which run. ``keep``: is given every group that
-    this process trained. ``room``: how many groups to hand out at a time. ``report``: told of runs as they are kept.
+    Parameters
+    ----------
+    groups
+        What is missing, each run once.
+    keep
+        Is given every group as it is done.
+    pool
+        Where they train.
+    report
+        Told of runs as they are kept.
+    room
+        How many groups to hand out at a time.
+    checkpoints
+        The folder for the checkpoints of groups in flight, or None. Names of files in it: ``keys.group_name``.
     """
 
     def __init__(
         self,
         groups: Sequence[Group],
-        claims: Lease | Unshared,
         keep: Callable[[Group, Trained], None],
-        executor: Any,
+        pool: Pool,
         report: Bar,
         *,
         device: str,
         precision: str = "float32",
         compiled: bool = False,
         room: int,
+        checkpoints: Path | None = None,
     ) -> None:
-        self.claims, self.keep, self.executor, self.report = claims, keep, executor, report
-        self.device, self.precision, self.compiled, self.room = device, precision, compiled, room
-        # A run is in one group of these two at most: to be claimed, or claimed and handed out.
+        self.keep, self.pool, self.report, self.room, self.checkpoints = keep, pool, report, room, checkpoints
+        self.device, self.precision, self.compiled = device, precision, compiled
+        # A run is in one group of these two at most: to be handed out, or handed out.
         self._todo = deque(groups)
-        self._running: dict[Any, tuple[Group, Flight, int]] = {}  # and ``_deaths`` when it was handed out
-        self._missing = {key for group in groups for key in group.keys}
-        self._total = len(self._missing)
-        self._own = False  # whether the executor was made here
+        self._running: dict[Any, tuple[Group, int]] = {}  # and ``_deaths`` when it was handed out
+        self._total, self._kept = sum(len(group.runs) for group in groups), 0
         self._deaths, self._in_a_row = 0, 0  # of workers: all, and those with nothing finished in between
-        self._ahead = 0.0  # work reported of a run in flight
+        self._ahead = 0.0  # work reported of a group in flight
         self._failed: tuple[str, Exception] | None = None
 
     def drive(self) -> None:
         """Do it; ``RunError`` where a run failed, after what was in flight is kept."""
-        told = False
-        with self.claims:
-            try:
-                while self._running or (self._todo and self._failed is None):
-                    busy = self._hand_out()
-                    if self._running:
-                        self._take_in()
-                    elif busy:
-                        if not told:
-                            self.report.note(f"{busy} runs are being trained by another process; waiting for them")
-                        told = True
-                        time.sleep(_POLL)
-            finally:
-                left = stop(self.executor, list(self._running))
-                flights = [self._running[future][1] for future in left]
-                self.claims.leave(flights, left if ends_with_us(self.executor) else None)
-                if self._own:
-                    self.executor.shutdown(wait=False, cancel_futures=True)
+        try:
+            while self._running or (self._todo and self._failed is None):
+                while self._todo and self._failed is None and len(self._running) < self.room:
+                    self._submit(self._todo.popleft())
+                if self._running:
+                    self._take_in()
+        finally:
+            stop(list(self._running))
+            self.pool.close()
         if self._failed is not None:
             sentence, error = self._failed
-            raise RunError(f"{sentence} {self._kept()}".rstrip()) from error
+            done = f"({self._kept} of {self._total} missing runs are stored now; the same call goes on from there.)"
+            raise RunError(f"{sentence} {done if self.checkpoints else ''}".rstrip()) from error
 
-    def _hand_out(self) -> int:
-        """Claim and submit groups while there is room; returns how many runs other processes have."""
-        waiting = []
-        while self._todo and self._failed is None and len(self._running) < self.room:
-            group = self._todo.popleft()
-            flight, others = self.claims.claim(group.keys, self.device)
-            mine = flight.keys if flight is not None else ()
-            self._tick(group, [key for key in group.keys if key not in others and key not in mine])
-            if others:
-                waiting.append(group.part(others))
-            if flight is not None:
-                self._submit(group.part(mine), flight)
-        self._todo.extend(waiting)
-        return sum(len(group.runs) for group in waiting)
+    def _checkpoint(self, group: Group) -> Path | None:
+        return self.checkpoints / group_name(group.keys, self.device) if self.checkpoints else None
 
-    def _submit(self, group: Group, flight: Flight) -> None:
-        lrs, seeds = [lr for _, lr, _ in group.runs], [seed for _, _, seed in group.runs]
-        checkpoint = None if flight.checkpoint is None else str(flight.checkpoint)
-        arguments = (group.settings, lrs, seeds, self.device, self.precision, self.compiled, checkpoint)
-        watch = (self._watch(group),) if isinstance(self.executor, Here) else ()
+    def _submit(self, group: Group) -> None:
+        file = self._checkpoint(group)
+        arguments = (group.runs, self.device, self.precision, self.compiled, None if file is None else str(file))
+        watch = (self._watch(group),) if isinstance(self.pool.executor, Here) else ()
         try:
-            future = self.executor.submit(train_flight, *arguments, *watch)
+            future = self.pool.executor.submit(train_group, *arguments, *watch)
         except Exception as error:
             self._missed(group, self._deaths, error)
         else:
-            self._running[future] = group, flight, self._deaths
+            self._running[future] = group, self._deaths
 
     def _take_in(self) -> None:
         """Keep what is done, and see to what is not."""
         for future in finished(list(self._running), _POLL):
-            group, flight, deaths = self._running.pop(future)
+            group, deaths = self._running.pop(future)
             try:
                 trained = future.result()
             except Exception as error:
                 self._missed(group, deaths, error)
                 continue
             self.keep(group, trained)
-            if flight.checkpoint is not None:
-                flight.checkpoint.unlink(missing_ok=True)
+            file = self._checkpoint(group)
+            if file is not None:
+                file.unlink(missing_ok=True)
             self._in_a_row = 0
-            self._tick(group, group.keys)
-        self.claims.check()
+            self._kept += len(group.runs)
+            self.report.update(group.work - self._ahead, len(group.runs))
+            self._ahead = 0.0
 
     def _missed(self, group: Group, deaths: int, error: Exception) -> None:
-        """Queue a group that lost its worker, and replace the pool that died with it; else hand out nothing more.
+        """Queue a group that lost its worker, and renew the pool that died with it; else hand out nothing more.
 
         ``deaths``: when the group was handed out. One that was out already when a worker died, and is lost too, counts
         as lost with that one.
@@ -233,38 +212,24 @@ class Driver:
             return
         self._deaths += 1
         self._in_a_row += 1
-        new = renewed(self.executor)
-        if new is None or self._in_a_row > _DEATHS:
+        if self._in_a_row > _DEATHS:
             many = f"workers died {self._in_a_row} times in a row, last with {group} ({error})"
             self._failed = f"{many}; is there enough memory?", error
-            return
-        self.report.note(f"a worker died with {group}; it is done again")
-        if new is not self.executor:
-            if self._own:
-                self.executor.shutdown(wait=False)
-            self.executor, self._own = new, True
+        elif not self.pool.renew(error):
+            self._failed = (
+                f"a worker died with {group} ({error}), and its pool with it. Hand over a function that makes the "
+                "pool, such as functools.partial(loky.get_reusable_executor, 4), and it is made anew.",
+                error,
+            )
+        else:
+            self.report.note(f"a worker died with {group}; it is done again")
 
-    def _watch(self, group: Group) -> Callable[[int], None]:
-        """A callback for ``train_runs``: moves the bar with the updates done."""
-        each, self._ahead = group.work * len(group.runs) / max(group.settings.steps, 1), 0.0
+    def _watch(self, group: Group) -> Callable[[float], None]:
+        """A callback for ``Task.train``: moves the bar with the share of the updates done."""
+        work, self._ahead = group.work, 0.0
 
-        def updates(done: int) -> None:
-            self.report.update(each * done - self._ahead, 0)
-            self._ahead = each * done
+        def share(done: float) -> None:
+            self.report.update(work * done - self._ahead, 0)
+            self._ahead = work * done
 
-        return updates
-
-    def _tick(self, group: Group, keys: Sequence[str]) -> None:
-        """Report runs as kept."""
-        new = self._missing.intersection(keys)
-        self._missing -= new
-        if new:
-            self.report.update(group.work * len(new) - self._ahead, len(new))
-            self._ahead = 0.0
-
-    def _kept(self) -> str:
-        """What a store has of the runs that it lacked."""
-        if isinstance(self.claims, Unshared):
-            return ""
-        done = self._total - len(self._missing)
-        return f"({done} of {self._total} missing runs are stored now; the same call goes on from there.)"
+        return share

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures as cf
 import logging
+import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -36,11 +37,48 @@ def check_address(address: object) -> None:
         raise refuse("workers", address, f"the address of a dask scheduler with scheme and port, {_SUCH_AS}")
 
 
-def scheduler_is_gone(executor: Any, error: BaseException) -> bool:
-    """Whether a dask executor failed because it lost its scheduler, which cancels everything handed to it."""
-    causes = (error, error.__cause__)
-    status = getattr(getattr(executor, "_client", None), "status", "running")
-    return status != "running" or any(isinstance(cause, cf.CancelledError) for cause in causes)
+class Pool:
+    """Where groups train: an executor, or a function that makes one and is called again when it breaks.
+
+    A pool of processes breaks as a whole when one of its workers dies, and only who made it can make it anew.
+    """
+
+    def __init__(self, executor: Any) -> None:
+        self._make = None if callable(getattr(executor, "submit", None)) else executor
+        self.executor: Any = executor if self._make is None else self._make()
+
+    def renew(self, error: BaseException) -> bool:
+        """After the loss of a worker: whether there is an executor to go on with."""
+        if not (isinstance(error, cf.BrokenExecutor) and isinstance(self.executor, cf.Executor)):
+            return True  # it mends itself, as dask does
+        if self._make is None:
+            return False
+        self.close()
+        self.executor = self._make()
+        return True
+
+    def close(self) -> None:
+        """Let an executor go that was made here."""
+        if self._make is not None:
+            self.executor.shutdown(wait=False)
+
+
+class Dask:
+    """The executor of a dask client, which knows its workers and whether its scheduler is there."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.submit = client.get_executor(pure=False).submit
+
+    @property
+    def workers(self) -> int:
+        """Threads of all workers."""
+        return int(sum(self.client.nthreads().values()))
+
+    def is_gone(self, error: BaseException) -> bool:
+        """Whether something failed because the scheduler was lost, which cancels everything handed to it."""
+        causes = (error, error.__cause__)
+        return self.client.status != "running" or any(isinstance(cause, cf.CancelledError) for cause in causes)
 
 
 @contextmanager
@@ -57,7 +95,7 @@ def _quiet(client: Any) -> Iterator[None]:
 
 
 @contextmanager
-def dask_executor(address: str) -> Iterator[Any]:
+def dask_executor(address: str) -> Iterator[Dask]:
     """The executor of a dask scheduler; ``ValueError`` where none answers at the address.
 
     Not ``pure``: dask would take two calls with equal arguments for one.
@@ -76,17 +114,22 @@ def dask_executor(address: str) -> Iterator[Any]:
             "(dask scheduler), and may this machine reach its port?"
         ) from error
     try:
-        yield client.get_executor(pure=False)
+        yield Dask(client)
     finally:
         with _quiet(client):
             client.close()
 
 
-def capacity(executor: Any) -> int:
-    """How many tasks to hand out at a time: twice the workers, so that none waits; 64 where they are not known."""
-    client = getattr(executor, "_client", None)
-    workers = sum(client.nthreads().values()) if client is not None else getattr(executor, "_max_workers", None)
-    return 64 if not isinstance(workers, int) else 2 * max(workers, 1)
+def workers_of(executor: Any) -> int:
+    """How many workers an executor has: told by dask, else as many as this machine has cores, or 32 on a cluster.
+
+    Pools do not say how many they were made with; their own default is about the number of cores.
+    """
+    if isinstance(executor, Here):
+        return 1
+    if isinstance(executor, Dask):
+        return max(executor.workers, 1)
+    return os.cpu_count() or 1 if isinstance(executor, cf.Executor) else 32
 
 
 def finished(futures: list[Any], seconds: float) -> list[Any]:
@@ -99,44 +142,13 @@ def finished(futures: list[Any], seconds: float) -> list[Any]:
     return done
 
 
-def ends_with_us(executor: Any) -> bool:
-    """Whether its workers are threads or children of this process, which waits for them at its end."""
-    return isinstance(executor, cf.ThreadPoolExecutor | cf.ProcessPoolExecutor)
-
-
-def stop(executor: Any, futures: Sequence[Any]) -> list[Any]:
-    """Cancel the futures; returns those whose work goes on, or may go on for all that can be told.
-
-    The pools of ``concurrent.futures`` cancel what has not begun, and say so. Elsewhere it is a wish: dask calls a
-    future cancelled at once, and its worker trains to the end.
-    """
-    open_ones = [future for future in futures if not future.done()]
-    for future in open_ones:
+def stop(futures: Sequence[Any]) -> None:
+    """Cancel the futures that have not begun; what has begun cannot be stopped, and trains on for nothing."""
+    for future in futures:
         with suppress(Exception):  # a future need not have the method, nor its cluster be reached any more
             future.cancel()
-    return [future for future in open_ones if not future.cancelled()] if ends_with_us(executor) else open_ones
 
 
 def lost_its_worker(error: BaseException) -> bool:
     """Whether a task failed because the process that had it died, and not by itself."""
     return isinstance(error, cf.BrokenExecutor) or type(error).__name__ == "KilledWorker"
-
-
-def renewed(executor: Any) -> Any | None:
-    """A new pool in place of a broken one, the executor itself if it mends itself, or None.
-
-    A process pool breaks as a whole when one of its workers dies. What it was made with has no public names.
-    """
-    if not isinstance(executor, cf.Executor) or not getattr(executor, "_broken", False):
-        return executor
-    if not isinstance(executor, cf.ProcessPoolExecutor):
-        return None
-    try:
-        return cf.ProcessPoolExecutor(
-            executor._max_workers,  # type: ignore[attr-defined]
-            executor._mp_context,
-            executor._initializer,
-            executor._initargs,
-        )
-    except AttributeError:  # another Python's pool
-        return None

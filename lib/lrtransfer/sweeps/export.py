@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lrtransfer.numerics.arguments import refuse
+from lrtransfer.sweeps import tasks
 from lrtransfer.sweeps.keys import NO_PART_OF_THE_RESULT
 from lrtransfer.sweeps.rows import StoredRun, named_file
 from lrtransfer.sweeps.store import Store
@@ -22,7 +23,7 @@ SUFFIXES = (".csv", ".parquet")
 def export(store: Store | str | os.PathLike[str], file: str | os.PathLike[str]) -> int:
     """Write every run of a store to ``file``, one row a run, and return how many there are.
 
-    Columns: ``key``, ``kind``, the fields of the settings of all kinds of networks (empty where one lacks the field),
+    Columns: ``key``, ``kind``, the fields of the settings of all kinds (empty where one lacks the field),
     the same ones for every store and of the same types, so that tables can be put one below the other, then ``lr``,
     ``seed``, ``precision``, ``device``, ``seconds``, ``finished`` (UTC), ``versions`` (JSON), ``final`` (the last
     loss, inf where diverged) and ``curve``, the losses after 0, ``eval_every``, 2 ``eval_every``, ... and ``steps``
@@ -62,15 +63,13 @@ def _export(store: Store, path: Path, write: Any) -> int:
 
 
 def _types() -> dict[str, str]:
-    """The type of every field of any kind of network, as its annotation has it.
+    """The type of every field of any kind of settings, as its annotation has it.
 
     A field that is a word in one kind and a bool in another (norm) is text.
     """
-    from lrtransfer.residual.networks.settings import KINDS
-
     found: dict[str, set[str]] = {}
-    for made in KINDS.values():
-        for field in fields(made):
+    for kind in tasks.kinds():
+        for field in fields(tasks.task(kind).settings):
             if field.compare and field.name not in NO_PART_OF_THE_RESULT:
                 found.setdefault(field.name, set()).add(str(field.type).removesuffix(" | None"))
     return {name: types.pop() if len(types) == 1 else "str" for name, types in found.items()}

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer import __version__
 from lrtransfer.numerics.arguments import choice, finite, number, one, refuse
+from lrtransfer.sweeps import tasks
 from lrtransfer.sweeps.devices import PRECISIONS
 from lrtransfer.sweeps.keys import checked_rate, checked_seed, full_settings, kind_of, run_key
 
@@ -99,12 +100,10 @@ def has_its_key(run: StoredRun) -> bool:
 
 @lru_cache(maxsize=256)
 def _settings(kind: str, fields: str) -> Any:
-    from lrtransfer.residual.networks.settings import KINDS, from_dict
-
-    if kind not in KINDS:
+    if kind not in tasks.kinds():
         return None
     try:
-        return from_dict({"kind": kind, **json.loads(fields)})
+        return tasks.from_dict({"kind": kind, **json.loads(fields)})
     except ValueError:  # of another lrtransfer, which had other fields; the checksum answers for the row
         return None
 
@@ -128,9 +127,8 @@ def run_row(
         raise ValueError(f"curve of shape {losses.shape} is not allowed: curve must have shape (evaluations,).")
     if not isinstance(device, str) or not device:
         raise refuse("device", device, "a word, such as 'cpu'")
-    from lrtransfer.residual.networks.settings import NetworkSettings, evaluation_steps
-
-    if isinstance(settings, NetworkSettings) and losses.size != (expected := len(evaluation_steps(settings))):
+    kind = kind_of(settings)
+    if kind in tasks.kinds() and losses.size != (expected := tasks.task_of(settings).evaluations(settings)):
         raise ValueError(
             f"curve of shape {losses.shape} is not allowed: curve must have one loss for each of the {expected} "
             "evaluations of these settings."
@@ -139,7 +137,7 @@ def run_row(
     blob = losses.astype("<f8").tobytes()
     row = [
         key,
-        kind_of(settings),
+        kind,
         full_settings(settings),
         checked_rate(lr),
         checked_seed(seed),

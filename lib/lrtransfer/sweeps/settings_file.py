@@ -25,9 +25,9 @@ A file, in full::
 A grid of rates is 2^(log2_from + i octaves), i = 0, 1, ..., up to log2_to; exponents are rounded to 12 digits, so that
 a coarser grid is part of a finer one and all machines train the same rates.
 
-``epochs`` stands for ``steps`` = epochs * images / batch and, unless given, ``eval_every`` and
-``checkpoint_every`` of one epoch; ``warmup_epochs`` for ``warmup_steps``. ``branch`` and ``norm`` write None as
-"none", for TOML has no word for it.
+What a kind may say beyond its fields is the matter of its task. Residual networks: ``epochs`` stands for ``steps`` =
+epochs * images / batch and, unless given, ``eval_every`` and ``checkpoint_every`` of one epoch; ``warmup_epochs`` for
+``warmup_steps``. ``branch`` and ``norm`` write None as "none", for TOML has no word for it.
 """
 
 from __future__ import annotations
@@ -40,13 +40,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from lrtransfer.images.catalogue import KNOWN
-from lrtransfer.numerics.arguments import choice, finite, one, positive, refuse
+from lrtransfer.numerics.arguments import finite, one, positive, refuse
+from lrtransfer.sweeps import tasks
 from lrtransfer.sweeps.rows import named_file
 from lrtransfer.sweeps.sweep import Curve, Sweep
 
-FOLDER = Path(__file__).resolve().parent.parent / "residual" / "configs"
-IMAGENET = 1_281_167  # images to train on in the whole of it; a folder may hold fewer
 _TOP = ("title", "seeds", "precision", "compile", "lrs", "network", "curves")
 _MOST = 10_000  # rates, or seeds: more of them is a slip of the pen
 _LOG2 = (-122, 126)  # the powers of two within ``sweep.LOWEST`` and ``sweep.HIGHEST``
@@ -55,7 +53,7 @@ _GRID = ("log2_from", "log2_to", "octaves")
 
 def shipped() -> dict[str, str]:
     """The files in the package: name, such as "fig1", and title."""
-    return {path.stem: str(_load(path).get("title", "")) for path in sorted(FOLDER.glob("*.toml"))}
+    return {path.stem: str(_load(path).get("title", "")) for path in tasks.files()}
 
 
 def read_sweep(file: str | os.PathLike[str]) -> Sweep:
@@ -70,9 +68,10 @@ def read_sweep(file: str | os.PathLike[str]) -> Sweep:
     if path.is_dir():
         raise IsADirectoryError(f"'{path}' is a folder; the sweep must be a file")
     if not path.exists():
-        inside = FOLDER / f"{os.fspath(file).removesuffix('.toml')}.toml"
-        if path.name != os.fspath(file) or not inside.is_file():
-            names = ", ".join(shipped())
+        found = {inside.stem: inside for inside in tasks.files()}
+        inside = found.get(os.fspath(file).removesuffix(".toml"))
+        if inside is None:
+            names = ", ".join(found)
             raise FileNotFoundError(f"there is no file '{path}'; files that come with lrtransfer: {names}")
         path = inside
     content = _load(path)
@@ -84,8 +83,6 @@ def read_sweep(file: str | os.PathLike[str]) -> Sweep:
 
 def sweep_from(content: Mapping[str, Any]) -> Sweep:
     """The sweep that the content of a TOML file describes; ``ValueError`` naming the entry."""
-    from lrtransfer.residual.networks.settings import from_dict
-
     for name in content:
         if name not in _TOP:
             raise ValueError(f"{name} is no entry of a sweep; its entries are {', '.join(_TOP)}.")
@@ -100,7 +97,7 @@ def sweep_from(content: Mapping[str, Any]) -> Sweep:
         rates = _rates(own.pop("lrs", content.get("lrs")))
         axes = [[(name, v) for v in _values(name, value)] for name, value in own.items()]
         for chosen in itertools.product(*axes):
-            curves.append(Curve(from_dict(in_steps({**network, **dict(chosen)})), rates))
+            curves.append(Curve(tasks.from_dict({**network, **dict(chosen)}), rates))
     seeds = content.get("seeds", 1)
     # bool is an int to Python, but "seeds = true" is a mistake
     numbers = range(seeds) if isinstance(seeds, int) and not isinstance(seeds, bool) else seeds
@@ -110,34 +107,6 @@ def sweep_from(content: Mapping[str, Any]) -> Sweep:
         )
     rest = {name: content[name] for name in ("precision", "title", "compile") if name in content}
     return Sweep(tuple(curves), tuple(numbers), **rest)
-
-
-def in_steps(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of the settings with ``epochs`` and ``warmup_epochs`` as steps.
-
-    steps = epochs * images / batch, rounded; one epoch between evaluations and between checkpoints unless
-    ``eval_every`` or ``checkpoint_every`` say otherwise. Raises ``ValueError`` naming the field.
-    """
-    out = dict(fields)
-    epochs, warmup = out.pop("epochs", None), out.pop("warmup_epochs", None)
-    if epochs is None and warmup is None:
-        return out
-    from lrtransfer.residual.networks.settings import KINDS
-
-    defaults = KINDS[choice("kind", out.get("kind"), tuple(KINDS))]
-    data, batch = (out.get(name, getattr(defaults, name)) for name in ("data", "batch"))
-    an_epoch = (KNOWN[choice("data", data, tuple(KNOWN))][1] or IMAGENET) / one("batch", positive("batch", batch))
-    if epochs is not None:
-        if "steps" in out:
-            raise refuse("steps", out["steps"], "left out where epochs are given")
-        out["steps"] = round(one("epochs", positive("epochs", epochs)) * an_epoch)
-        out.setdefault("eval_every", max(1, round(an_epoch)))
-        out.setdefault("checkpoint_every", max(1, round(an_epoch)))
-    if warmup is not None:
-        if "warmup_steps" in out:
-            raise refuse("warmup_steps", out["warmup_steps"], "left out where warmup_epochs are given")
-        out["warmup_steps"] = round(one("warmup_epochs", finite("warmup_epochs", warmup, minimum=0)) * an_epoch)
-    return out
 
 
 def _values(name: str, value: object) -> list[Any]:

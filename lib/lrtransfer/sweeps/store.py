@@ -1,8 +1,7 @@
-"""Finished runs in one SQLite file: it survives ``kill -9``, and several processes may share it.
+"""Finished runs in one SQLite file: it survives ``kill -9``, and several processes may read and write it.
 
-One row a run: settings, rate, seed, curve, device, duration, versions. Beside the rows stand claims: which
-process is doing which runs, with a heartbeat, so that two processes on one store do not train the same run
-and the claims of a dead process are taken over.
+One row a run: settings, rate, seed, curve, device, duration, versions. Beside the rows stands which runs the
+checkpoints beside the file are for, and who trains for it at the moment: ``lock`` sees to it that only one does.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from lrtransfer.numerics.arguments import refuse
 from lrtransfer.sweeps.keys import full_settings, run_key
 from lrtransfer.sweeps.rows import COLUMNS, StoredRun, has_its_key, read_row, run_row, versions
 
-VERSION = 2  # 2: the checksum covers the whole row
+VERSION = 3  # 2: the checksum covers the whole row; 3: one driver at a time, and no claims on runs
 _APPLICATION = 0x6C727472  # "lrtr" in the file's header: tells a store from any other SQLite file
 _PATIENCE = 60.0  # seconds to wait for another process's transaction; one takes milliseconds
 
@@ -33,11 +32,16 @@ _SCHEMA = (
         key TEXT PRIMARY KEY, kind TEXT NOT NULL, settings TEXT NOT NULL, lr REAL NOT NULL, seed INTEGER NOT NULL,
         precision TEXT NOT NULL, curve BLOB NOT NULL, checksum INTEGER NOT NULL, final REAL NOT NULL,
         seconds REAL NOT NULL, device TEXT NOT NULL, versions TEXT NOT NULL, finished TEXT NOT NULL)""",
-    """CREATE TABLE claims (
-        key TEXT PRIMARY KEY, flight TEXT NOT NULL, owner TEXT NOT NULL, host TEXT NOT NULL, pid INTEGER NOT NULL,
-        heartbeat REAL NOT NULL)""",
+    "CREATE TABLE checkpoints (key TEXT PRIMARY KEY, name TEXT NOT NULL)",
+    "CREATE TABLE driver (who TEXT NOT NULL)",
     f"PRAGMA application_id = {_APPLICATION}",
     f"PRAGMA user_version = {VERSION}",
+)
+_FROM_2 = (  # a flight was what trains together, and its name that of its checkpoint
+    *_SCHEMA[1:3],
+    "INSERT INTO checkpoints SELECT key, flight FROM claims",
+    "DROP TABLE claims",
+    _SCHEMA[-1],
 )
 
 
@@ -149,11 +153,25 @@ class Store:
         self.put_many([run_row(settings, lr, seed, curve, seconds, device, precision, versions())])
 
     def put_many(self, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Store rows of ``run_row`` in one transaction and drop their claims."""
+        """Store rows of ``run_row`` in one transaction; their checkpoints are for them no more."""
         rows = list(rows)
         with self.transaction() as db:
             db.executemany(f"INSERT OR IGNORE INTO runs VALUES ({', '.join('?' * 13)})", rows)
-            db.executemany("DELETE FROM claims WHERE key = ?", [(row[0],) for row in rows])
+            db.executemany("DELETE FROM checkpoints WHERE key = ?", [(row[0],) for row in rows])
+
+    @property
+    def driver(self) -> str:
+        """Who trains for the store, in words: it counts as long as the lock is held."""
+        with self._named_errors():
+            row = self._db.execute("SELECT who FROM driver").fetchone()
+        return "" if row is None else str(row[0])
+
+    @driver.setter
+    def driver(self, who: str) -> None:
+        with self.transaction() as db:
+            db.execute("DELETE FROM driver")
+            if who:
+                db.execute("INSERT INTO driver VALUES (?)", (who,))
 
     def has(self, keys: Iterable[str]) -> set[str]:
         """Those of the keys that the store has a finished run for."""
@@ -207,6 +225,8 @@ class Store:
     def _begin(self) -> None:
         stop = time.monotonic() + _PATIENCE
         while True:
+            if not self.path.exists():  # SQLite would write on, into a log that is found no more
+                raise StoreError(f"store = '{self._shown}' cannot be used: it was moved away or removed.")
             try:
                 self._db.execute("BEGIN IMMEDIATE")
                 return
@@ -225,18 +245,29 @@ class Store:
                     for statement in _SCHEMA:
                         db.execute(statement)
         application, version, _ = self._identity()
+        if application == _APPLICATION and version == 2:
+            version = VERSION
+            if not self._read_only:
+                self._upgrade()
         if application != _APPLICATION:
             raise StoreError(f"store = '{self._shown}' is not allowed: it is an SQLite file, but not a store of runs.")
         if version != VERSION:
             raise StoreError(
                 f"store = '{self._shown}' is not allowed: it has version {version}, this lrtransfer reads and writes "
-                f"version {VERSION}. Use the lrtransfer that wrote it, or start a new file."
+                f"version {VERSION} (and takes over 2). Use the lrtransfer that wrote it, or start a new file."
             )
         if not self._read_only:
             self._log_ahead()
         problems = [row[0] for row in self._db.execute("PRAGMA quick_check(1)")]
         if problems != ["ok"]:
             raise self._damaged(problems[0])
+
+    def _upgrade(self) -> None:
+        """Take over a store of version 2, which is the same but for the claims."""
+        with self.transaction() as db:
+            if self._identity()[1] == 2:  # another process may have been first
+                for statement in _FROM_2:
+                    db.execute(statement)
 
     def _identity(self) -> tuple[int, int, int]:
         """Application, version and number of tables, read in one transaction."""

@@ -17,6 +17,7 @@ from lrtransfer.numerics.arguments import choice, count, positive, refuse
 from lrtransfer.rates import BestLR, OnEdgeWarning, best_lr
 from lrtransfer.sweeps.devices import PRECISIONS
 from lrtransfer.sweeps.keys import kind_of, run_key
+from lrtransfer.sweeps.tasks import Run
 
 _ALWAYS = ("width", "depth", "parametrisation")
 LOWEST, HIGHEST = 1e-37, 1e38  # rates: within float32's normal numbers, which training uses
@@ -89,19 +90,19 @@ class Sweep:
     @property
     def keys(self) -> set[str]:
         """The names that a store gives the runs: ``run_key`` of each."""
-        return {key for curve in self.curves for key, _, _ in self.runs(curve)}
+        return {run.key for curve in self.curves for run in self.runs(curve)}
 
-    def runs(self, curve: Curve) -> list[tuple[str, float, int]]:
-        """The runs of a curve: key, rate and seed."""
+    def runs(self, curve: Curve) -> list[Run]:
+        """The runs of a curve, seeds changing fastest."""
         if curve not in self._runs:
             self._runs[curve] = [
-                (run_key(curve.settings, lr, seed, precision=self.precision), lr, seed)
+                Run(curve.settings, lr, seed, run_key(curve.settings, lr, seed, precision=self.precision))
                 for lr, seed in itertools.product(curve.lrs, self.seeds)
             ]
         return self._runs[curve]
 
     @cached_property
-    def _runs(self) -> dict[Curve, list[tuple[str, float, int]]]:
+    def _runs(self) -> dict[Curve, list[Run]]:
         return {}
 
 

@@ -25,12 +25,9 @@ from lrtransfer.residual.networks.settings import (
     schedule_factors,
 )
 from lrtransfer.residual.networks.stacked import Stacked
+from lrtransfer.sweeps.tasks import CheckpointError
 
 MOVED_AT_ONCE = 2**32  # bytes of training images that move to the device as a whole; more go batch by batch
-
-
-class CheckpointError(ValueError):
-    """A checkpoint that cannot be resumed from: damaged, or of other runs."""
 
 
 class Engine(Protocol):

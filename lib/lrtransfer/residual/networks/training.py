@@ -23,6 +23,7 @@ from lrtransfer.residual.networks.settings import (
     check_settings,
 )
 from lrtransfer.sweeps.devices import check_cuda, required_torch, resolve_device
+from lrtransfer.sweeps.run import curves_of, runs_of
 
 if TYPE_CHECKING:
     import torch
@@ -70,7 +71,7 @@ def train_runs(
     weights and the minibatches, for all rates and parametrisations alike (common random numbers).
 
     Raises ``ValueError`` for bad arguments and for a device that this machine lacks, and its kind
-    ``runs.CheckpointError`` for a checkpoint that is damaged or of other runs.
+    ``tasks.CheckpointError`` for a checkpoint that is damaged or of other runs.
     """
     check_settings(settings)
     rates, numbers = checked_rates(lrs), checked_seeds(seeds)
@@ -113,8 +114,8 @@ def train_sweep(
 
     ``settings``, ``device``: as in ``train_runs``. ``lrs``: base rates eta_0, shape (lrs,), positive, in any
     order. ``seeds``: whole numbers from 0, such as ``range(3)``. ``executor``: as in ``run_sweep``; it is handed one
-    group of runs a task. ``store``: runs found there are not trained again, finished ones are put there. A store of
-    ``lrtransfer.sweeps.store`` may be shared with other processes, as in ``run_sweep``.
+    group of runs a task. ``store``: runs found there are not trained again, finished ones are put there. Where another
+    process trains for the same store of ``lrtransfer.sweeps.store``, this one says so and waits its turn.
 
     Returns the cross-entropy in nats on the fixed evaluation points, shape (evaluations, lrs, seeds); with
     ``eval_every`` = 1, the default, after t = 0 .. steps updates. Divergence and seeds: ``train_runs``.
@@ -132,17 +133,9 @@ def train_sweep(
     required_torch()
     where = resolve_device(device)
     checked_data(settings)
-    from lrtransfer.sweeps.run import train_grid  # which imports this module
-
-    return train_grid(
-        settings,
-        rates.tolist(),
-        numbers,
-        group_size(settings, where),
-        executor=executor,
-        device=where.type,
-        store=store,
-    )
+    runs = runs_of(settings, rates.tolist(), numbers)
+    curves = np.stack(curves_of(runs, store, executor=executor, device=where.type), axis=1)
+    return curves.reshape(-1, rates.size, len(numbers))
 
 
 def final_losses(

@@ -1,0 +1,81 @@
+"""One driver a store: who trains for it holds a lock beside the file, which the system frees when its process ends.
+
+So a killed driver is in nobody's way. Its checkpoints stay, and the store remembers which runs each of them is for.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+
+from lrtransfer.sweeps.store import Store, StoreError
+
+
+@contextmanager
+def sole_driver(store: Store, *, wait: bool, note: Callable[[str], None]) -> Iterator[None]:
+    """Hold the lock of a store; at its end, remove the checkpoints that are for no run any more.
+
+    Parameters
+    ----------
+    store
+        An open store.
+    wait
+        Whether to wait where another driver holds it.
+    note
+        Is told who holds it, where this one waits.
+
+    Raises
+    ------
+    StoreError
+        Where another driver holds it and ``wait`` is false; the message names its host, its process and since when.
+    """
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(store.path.with_name(f"{store.path.name}.lock"))
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        held = f"store '{store.path}' is in use: {store.driver or 'another process'} trains for it"
+        if not wait:
+            raise StoreError(f"{held}. Wait for it, with wait=True or --wait, or name another store.") from None
+        note(f"{held}; waiting for it")
+        lock.acquire()
+    try:
+        now = datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
+        store.driver = f"process {os.getpid()} on {platform.node()} since {now}"
+        try:
+            yield
+        except BaseException:  # what went wrong first is what to tell
+            with suppress(StoreError, OSError):
+                _leave(store)
+            raise
+        _leave(store)
+    finally:
+        lock.release()
+
+
+def remember(store: Store, groups: Iterable[tuple[str, list[str]]]) -> Path:
+    """Note which runs the checkpoints of some groups (file name, keys) are for; returns the folder, which is made."""
+    with store.transaction() as db:
+        db.executemany(
+            "INSERT OR REPLACE INTO checkpoints VALUES (?, ?)", [(key, name) for name, keys in groups for key in keys]
+        )
+    store.checkpoints.mkdir(exist_ok=True)
+    return store.checkpoints
+
+
+def _leave(store: Store) -> None:
+    """Remove checkpoints of which every run is stored, and their folder when it is empty."""
+    store.driver = ""
+    with store.transaction() as db:
+        wanted = {row[0] for row in db.execute("SELECT DISTINCT name FROM checkpoints")}
+    for file in store.checkpoints.glob("*"):
+        if file.name.split(".")[0] not in wanted and not file.is_dir():
+            file.unlink(missing_ok=True)
+    if not wanted and store.checkpoints.is_dir():
+        with suppress(OSError):  # somebody keeps something else there
+            store.checkpoints.rmdir()
