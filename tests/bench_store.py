@@ -1,4 +1,4 @@
-"""What the store costs a run: key, claim, write, read back, with training left out.
+"""What the store costs a run: key, lock, write, read back, with training left out.
 
 Run it as ``python tests/bench_store.py``. A sweep of 1000 runs is handed a training that returns at once; what
 is left is the store's. The runs go in groups of one, the most expensive way. It is no test: timings depend on
@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from lrtransfer.residual.networks import training
 from lrtransfer.residual.networks.settings import ResidualMLP
 from lrtransfer.sweeps import driver
-from lrtransfer.sweeps import run as runner
 from lrtransfer.sweeps.driver import Trained
 from lrtransfer.sweeps.rows import versions
 from lrtransfer.sweeps.run import run
@@ -21,21 +21,21 @@ from lrtransfer.sweeps.store import Store
 from lrtransfer.sweeps.sweep import Curve, Sweep
 
 
-def at_once(settings, lrs, seeds, *_) -> Trained:
+def at_once(runs, *_) -> Trained:
     """Curves of 41 evaluations, as the default settings have."""
-    return Trained(np.ones((41, len(lrs))), 0.0, "cpu", versions())
+    return Trained(np.ones((41, len(runs))), 0.0, "cpu", versions())
 
 
 def main() -> None:
     """Print milliseconds a run: a sweep's first pass, its second pass, a put and a get."""
-    driver.train_flight = at_once
-    runner.group_size = lambda settings, device: 1
+    driver.train_group = at_once
+    training.group_size = lambda settings, device: 1
     lrs = tuple(np.geomspace(1e-3, 1, 100))
     sweep = Sweep((Curve(ResidualMLP(), lrs),), seeds=tuple(range(10)))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "store.sqlite"
         run(Sweep((Curve(ResidualMLP(), (2.0,)),), seeds=(0,)), path, device="cpu")  # imports, tables
-        for name in ("first pass (claim, write, read)", "second pass (read)"):
+        for name in ("first pass (write, read)", "second pass (read)"):
             start, busy = time.perf_counter(), time.process_time()
             run(sweep, path, device="cpu")
             # 1000 runs: seconds are milliseconds a run.

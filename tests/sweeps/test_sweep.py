@@ -93,7 +93,7 @@ def test_the_recorded_rates_are_what_they_were():
     root = Path(__file__).resolve().parents[2]
     for file in root.glob("results/residual-*/record.json"):
         record = json.loads(file.read_text())
-        for curve in record["numbers"]["curves"]:
+        for curve in record["settings"]["curves"]:
             low, high = (round(2 * np.log2(curve["lrs"][end])) / 2 for end in (0, -1))
             step = (high - low) / max(len(curve["lrs"]) - 1, 1) or 1
             assert tuple(curve["lrs"]) == grid(step, low, high)
