@@ -29,14 +29,14 @@ def driver_fault() -> str | None:
     return None if done.returncode == 0 else (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
 
 
-def _install_packages(*packages: str) -> None:
+def install_packages(*packages: str) -> None:
     """Debian's packages; where apt fails, the checks that follow say what is missing."""
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     for command in (["update", "-q"], ["install", "-qy", "--no-install-recommends", *packages]):
         subprocess.run(["apt-get", *command], env=environment, stdout=subprocess.DEVNULL)
 
 
-def _fetch_own() -> str:
+def fetch_own() -> str:
     """Playwright's own Chromium, fetched where it is not there yet; an empty string, or why it is not to be had."""
     try:
         done = subprocess.run([*PLAYWRIGHT, "install", "chromium"], capture_output=True, text=True, timeout=600)
@@ -59,14 +59,14 @@ def find_or_install() -> str | None:
     """
     found, fault = installed(), driver_fault()
     if (found is None or fault) and shutil.which("apt-get") and os.geteuid() == 0:
-        _install_packages(*([] if found else ["chromium"]), *(["libatomic1"] if fault else []))
+        install_packages(*([] if found else ["chromium"]), *(["libatomic1"] if fault else []))
         found, fault = installed(), driver_fault()
     if fault:
         raise Missing(
             f"The browser checks are driven by Playwright, whose driver does not start: {fault} "
             "(on Debian: apt install libatomic1)."
         )
-    if found is None and (reason := _fetch_own()):
+    if found is None and (reason := fetch_own()):
         raise Missing(
             "The browser checks need Chromium or Chrome: install one (on Debian: apt install chromium), or name its "
             f"path in the environment variable CHROMIUM. Playwright's own could not be fetched: {reason}"

@@ -13,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PINS = ROOT / "requirements.txt"
 CUDA = ("nvidia-", "cuda-", "triton")  # how the distributions begin that torch needs for NVIDIA's cards alone
+FAST = "--use-feature=fast-deps"  # reads what a wheel needs from its end where the index does not tell it apart
 # Wheels for Linux on x86-64 and Python 3.11, in gigabytes, as their indexes gave them in November 2026.
 OTHERS_GB, CPU_TORCH_GB, CUDA_TORCH_GB = 0.31, 0.19, 2.73
 
@@ -58,9 +59,9 @@ def main() -> None:
     start = time.perf_counter()
     index = os.environ.get("TORCH_INDEX", "").strip()
     print("Set-up: asking pip what is to be downloaded ...", flush=True)
-    pip("install", pinned("pip"))  # Older ones download wheels only to say which they would install.
+    pip("install", pinned("pip"))  # Older ones download every wheel only to say that they would install it.
     others = ("--extra-index-url", index) if index else ()
-    report = json.loads(pip("install", "--dry-run", "--report", "-", *others, "-r", str(PINS)))
+    report = json.loads(pip("install", "--dry-run", FAST, "--report", "-", *others, "-r", str(PINS)))
     print(announcement([item["metadata"]["name"] for item in report["install"]]), flush=True)
     if index:
         pip("install", "--no-deps", "--index-url", index, pinned("torch"))
