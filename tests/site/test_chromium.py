@@ -28,9 +28,7 @@ def machine(monkeypatch):
         monkeypatch.setattr(chromium.os, "geteuid", lambda: 0 if root else 1000)
         monkeypatch.setattr(chromium.shutil, "which", lambda name: f"/usr/bin/{name}")
         monkeypatch.setattr(chromium, "installed", lambda: "/usr/bin/chromium" if "chromium" in has else None)
-        monkeypatch.setattr(
-            chromium, "driver_fault", lambda: None if "libatomic1" in has else "libatomic.so.1: no file"
-        )
+        monkeypatch.setattr(chromium, "driver_fault", lambda: None if "libatomic1" in has else "libatomic.so.1: none")
         monkeypatch.setattr(chromium, "install_packages", install)
         monkeypatch.setattr(chromium, "fetch_own", lambda: fetch)
         return asked
