@@ -11,7 +11,6 @@ from scipy.special import beta as beta_function
 
 from lrtransfer.stages.functional.convex import (
     MOMENTA,
-    doubling_exponents,
     exponential_rates,
     fit_exponent,
     logistic_losses,
@@ -142,7 +141,6 @@ def test_exponential_rates_against_kappa():
 def test_exponents_of_pure_powers():
     t = np.arange(1, 65, dtype=float)
     curve = np.concatenate([[5.0], 3 * t**-1.5])
-    np.testing.assert_allclose(doubling_exponents(curve), np.full(32, 1.5), rtol=1e-12)
     fit = fit_exponent(curve, 4, 40)
     assert fit.slope == pytest.approx(-1.5) and fit.intercept == pytest.approx(np.log(3)) and fit.error < 1e-12
 
@@ -155,7 +153,6 @@ def test_exponents_of_pure_powers():
         lambda: strongly_convex_losses("zero", 0.5, 5), lambda: exponential_rates("schedule", [2, 3, 4]),
         lambda: exponential_rates("zero", [2, 3]),
         lambda: fit_exponent([1, 2, 3, 4], 1, 9), lambda: fit_exponent([1, 2, 0, 4], 1),
-        lambda: doubling_exponents([1, -1, 1]), lambda: doubling_exponents([1, 2]),
     ],
 )  # fmt: skip
 def test_rates_refuse(call):

@@ -175,22 +175,6 @@ def test_critical_alpha_against_kappa():
     assert fit.slope == pytest.approx(-0.5, abs=2e-3)
 
 
-def test_one_step_factor():
-    """At alpha = 0 and at the critical alpha, and, between, against the worst step found by search."""
-    kappa = 50.0
-    limit = float(s.critical_alpha(kappa))
-    assert s.one_step_factor(kappa, limit) == pytest.approx(float(s.rate(kappa)), rel=1e-8)
-    assert s.one_step_factor(kappa, 0.0) <= 1 / (1 + s.constants(kappa).gamma) + 1e-9
-    h = np.array([1.0, kappa])
-    states = np.random.default_rng(0).standard_normal((100000, 4)) / np.sqrt(np.tile(h, 2))
-    for alpha in (0.3 * limit, limit):
-        seen = worst_step(states, h, kappa, alpha).max()
-        exact = s.one_step_factor(kappa, alpha)
-        assert seen <= exact * (1 + 1e-9) and seen > 0.99 * exact
-    with pytest.raises(ValueError, match=r"alpha = 0.5 is not allowed: alpha must be below"):
-        s.one_step_factor(kappa, 0.5)
-
-
 @pytest.mark.parametrize("kappa", [2.0, 10.0, 100.0, 1000.0])
 def test_stability_alpha_is_exact(kappa):
     """Below it random, adversarial and resonant errors die out; above it the resonant ones make the run grow."""

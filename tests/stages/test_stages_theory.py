@@ -194,7 +194,6 @@ def test_audit_begins_where_it_says():
         (lambda: s.ball(10.0, 0.0, 20), "sigma_min = 0.0"),
         (lambda: s.ball(10.0, 1.0, 0), "d = 0"),
         (lambda: s.critical_alpha(10.0, modes="two"), "modes = 'two'"),
-        (lambda: s.critical_alpha(10.0, growth=0.5), "growth = 0.5"),
         (lambda: s.perturbed_nesterov([1.0, 1.0], [1.0, 1.0], 3), "curvatures = 1.0"),
         (lambda: s.perturbed_nesterov([1.0, 2.0], [1.0, 1.0, 1.0], 3), r"start of shape \(3,\)"),
         (lambda: s.perturbed_nesterov([1.0, 2.0], [1.0, 1.0], 3, perturb="worst"), "perturb = 'worst'"),

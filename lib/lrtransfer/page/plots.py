@@ -20,6 +20,7 @@ from lrtransfer.page.style import (
     MARK,
     THIN,
     VERMILION,
+    band,
     ordered_colors,
     panels,
 )
@@ -102,6 +103,14 @@ def mark_minimum(ax: Axes, x: ArrayLike, y: ArrayLike, *, color: Any) -> None:
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     lowest = int(np.argmin(np.where(np.isfinite(y), y, np.inf)))
     ax.plot(x[lowest], y[lowest], "v", color=color, ms=BIG, mec="white", mew=HAIRLINE, zorder=ABOVE, clip_on=False)
+
+
+def banded(
+    ax: Axes, x: ArrayLike, middle: ArrayLike, low: ArrayLike, high: ArrayLike, *, color: Any, **kwargs: Any
+) -> None:
+    """Draw a curve and the band from ``low`` to ``high`` around it, all (points,); ``kwargs`` are of the curve."""
+    ax.plot(x, middle, color=color, **kwargs)
+    band(ax, x, low, high, color=color)
 
 
 def draw_picture(picture: Picture) -> Figure:

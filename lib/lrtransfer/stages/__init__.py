@@ -1,17 +1,25 @@
 """Stacking: training a network stage by stage, and the start of a stage as momentum.
 
-``linear``       deep linear residual networks: descent, stacking and Nesterov on the squared loss
-``theory``       the constants of Theorem 3.1, Lemma 3.2 and Corollary 3.6; the ball around the teacher
-``speed``        how fast a run falls: by theorem, and read off curves
-``proof``        the potential and every inequality of the proof along a run
-``robust``       Nesterov's method with errors: random, adversarial, and the exact thresholds
-``functional``   stages in function space: zero, random and stacking starts, additive and residual
-``explicit``     the same with every function and every layer written out, to check the others against
-``random_init``  random starts in linear networks: mean, second moment and floor
+Importable from here is what needs no module's name beside it. By folder:
 
-Read from their own modules: ``convex`` (rates on convex problems), ``boosting`` (boosting on real data) and its
-``learners``, ``all_layers`` (every layer trained), ``text`` and ``transformer`` (a masked language model grown block by
-block), ``experiments`` (what the chapter trains of it, and its record).
+``linear``        deep linear residual networks, one layer trained at a time
+    ``course``, ``excess``        the loop over stages; runs, excess losses, the problems of the chapter
+    ``far_starts``                the three methods on a grid of condition numbers and distances
+    ``speed``                     how fast a run falls: by theorem, and read off curves
+    ``theory``, ``proof``         constants of the theorem and its ball; every inequality of the proof along a run
+    ``robust``                    Nesterov's method with errors: random, adversarial, the exact thresholds
+    ``random_init``, ``noise``    random layers: mean, second moment and floor; courses at several steps
+``functional``    stages in function space
+    ``operators``, ``explicit``   the starts of a stage; the same with every function and layer written out
+    ``convex``                    rates on convex problems
+``boosting``      boosting with copied learners on real data: ``ensembles``, ``learners``, ``samples``
+``all_layers``    every layer trained: ``training``, ``curvature``, ``comparison`` of starts in pairs
+``transformer``   a masked language model grown block by block: ``text``, ``settings``, ``network``, ``runs``,
+                  ``readings`` of what was compared
+``recorded``      the runs under results/: how they are made, and where they are read
+``slider``        the page's slider figure
+
+``experiments`` in each folder has what the page trains and loops over; it returns numbers and draws nothing.
 
 Source: "Stacking as accelerated gradient descent".
 """
@@ -49,7 +57,6 @@ from lrtransfer.stages.linear.random_init import RandomMoments, RandomRun, addit
 from lrtransfer.stages.linear.robust import (
     PerturbedRun,
     critical_alpha,
-    one_step_factor,
     perturbed_nesterov,
     potential_growth,
     resonance,
@@ -116,7 +123,6 @@ __all__ = [
     "linear_extension",
     "logistic_loss",
     "minimise_stage",
-    "one_step_factor",
     "perturbed_nesterov",
     "potential",
     "potential_growth",

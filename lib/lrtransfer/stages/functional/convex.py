@@ -145,21 +145,6 @@ def exponential_rates(method: str, kappas: ArrayLike, *, d: int = 20) -> tuple[A
     return rates, power_law(conditions, rates)
 
 
-def doubling_exponents(losses: ArrayLike) -> Array:
-    """Local power of a curve between stage t and stage 2 t.
-
-        p_t = log2(f_t / f_2t),    t = 1 .. T/2:    p where the loss falls like t^-p
-
-    losses f (T + 1, ...), positive, T >= 2. Returns (T/2, ...), T/2 rounded down. Raises ValueError naming ``losses``.
-    Source: this book's.
-    """
-    values = arguments.positive("losses", losses)
-    if not values.ndim or len(values) < 3:
-        raise ValueError(f"losses of shape {values.shape} are not allowed: losses must hold stages 0 .. 2 at least.")
-    half = (values.shape[0] - 1) // 2
-    return np.log2(values[1 : half + 1]) - np.log2(values[2 : 2 * half + 1 : 2])
-
-
 def fit_exponent(losses: ArrayLike, first: int, last: int | None = None) -> PowerLaw:
     """Power of t by least squares on logarithms over stages first .. last of losses (T + 1,).
 

@@ -136,12 +136,11 @@ def potential_growth(
     return np.where(np.isfinite(ratio), ratio, np.inf).max(axis=(0, 1)), run
 
 
-def critical_alpha(kappa: ArrayLike, *, modes: str = "all", growth: float | None = None) -> Floats:
+def critical_alpha(kappa: ArrayLike, *, modes: str = "all") -> Floats:
     """The largest alpha at which Phi(t) <= Phi(t - 1) for every state and every error, on quadratics.
 
     kappa   condition number above 1, any shape
     modes   "all": curvatures over the whole of [mu, L] that share the budget; "one": the worst single curvature
-    growth  factor of the potential in place of 1 + gamma/2, at least 1: with 1, the potential without its factor falls
 
     By the S-lemma Phi cannot rise exactly if, for one multiplier lambda >= 0 and every curvature h, the 3 x 3 form
 
@@ -154,30 +153,7 @@ def critical_alpha(kappa: ArrayLike, *, modes: str = "all", growth: float | None
     """
     values = arguments.finite("kappa", kappa)
     arguments.choice("modes", modes, ("one", "all"))
-    if growth is not None:
-        arguments.finite("growth", growth, minimum=1.0)
-    return np.vectorize(lambda k: _critical(float(k), modes, growth), otypes=[float])(values)[()]
-
-
-def one_step_factor(kappa: float, alpha: float) -> float:
-    """The exact worst factor by which the potential, without (1 + gamma/2)^t, can change in a step.
-
-    kappa, alpha  condition number above 1 and size of the errors; at ``critical_alpha`` this is 1/(1 + gamma/2)
-
-    Found by bisection on ``critical_alpha``'s ``growth``. Raises ValueError where it would reach 1.
-    """
-    size = arguments.one("alpha", arguments.finite("alpha", alpha, minimum=0.0))
-    k = arguments.one("kappa", arguments.finite("kappa", kappa))
-    limit = _critical(k, "all", 1.0)
-    if size >= limit:
-        raise arguments.refuse("alpha", alpha, f"below {limit:.6g}, where the potential can stand still")
-    low, high = 1.0, 2.0
-    while _critical(k, "all", high) > size:
-        low, high = high, 2 * high
-    while high - low > 1e-11 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if _critical(k, "all", middle) > size else (low, middle)
-    return 1 / low
+    return np.vectorize(lambda k: _critical(float(k), modes), otypes=[float])(values)[()]
 
 
 def stability_alpha(kappa: ArrayLike) -> Floats:
@@ -228,9 +204,9 @@ def _unit(v: Floats) -> Floats:
     return np.where(zero, np.eye(v.shape[-1])[0], v) / np.where(zero, 1.0, size)
 
 
-def _critical(kappa: float, modes: str, growth: float | None) -> float:
+def _critical(kappa: float, modes: str) -> float:
     c = constants(kappa)
-    gain = float(c.gamma) / 2 if growth is None else growth - 1  # not 1 + gamma/2 - 1, which loses gamma's digits
+    gain = float(c.gamma) / 2  # the potential's growth less 1
     h = np.geomspace(1.0, kappa, 65)
     h[-1] = kappa
     groups = [h] if modes == "all" else [h[i : i + 1] for i in range(h.size)]

@@ -1,0 +1,203 @@
+"""What the chapter measures of the linear network: far starts, perturbed runs, the ball of the theorem, warm-up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lrtransfer.stages.linear.course import METHODS, Floats
+from lrtransfer.stages.linear.excess import problem, run
+from lrtransfer.stages.linear.proof import Tally, audit, potential, tally
+from lrtransfer.stages.linear.robust import perturbed_nesterov, potential_growth
+from lrtransfer.stages.linear.speed import first_below
+from lrtransfer.stages.linear.theory import ball, edge_start, lemma_bounds, printed_alpha, proof_alpha, rate
+
+CONSTANTS = {"printed": printed_alpha, "proved": proof_alpha}
+
+
+@dataclass(frozen=True)
+class FarSummary:
+    """``course_grid`` in numbers, each (kappas, sigmas, seeds).
+
+    peaks   largest finite excess of stacking over its start
+    lost    whether stacking ends infinite
+    needed  by method: stages until the excess is below a level, inf where it never is
+    """
+
+    peaks: Floats
+    lost: NDArray[np.bool_]
+    needed: dict[str, Floats]
+
+
+def far_summary(courses: dict[str, Floats], level: float, *, descent: ArrayLike) -> FarSummary:
+    """Peaks and stages to ``level`` of the courses of ``course_grid``.
+
+    descent  stages that plain descent needs, (kappas, seeds), from longer runs: it does not depend on sigma
+    """
+    stacked = courses["stacking"]
+    needed = {name: first_below(courses[name], level) for name in METHODS}
+    needed["gd"] = np.broadcast_to(np.asarray(descent)[:, None], stacked.shape[1:])
+    return FarSummary(
+        np.where(np.isfinite(stacked), stacked, 0.0).max(axis=0), np.logical_not(np.isfinite(stacked[-1])), needed
+    )
+
+
+def tracked_potentials(kappa: float, alphas: Sequence[float], steps: int, *, modes: int = 12) -> Floats:
+    """Phi(t) / Phi(0) with adversarial errors of each size, (steps + 1, alphas), from |x_i| = h_i^(-1/2)."""
+    h = np.geomspace(1, kappa, modes)
+    path = perturbed_nesterov(h, h**-0.5, steps, perturb="adversarial", alpha=np.asarray(alphas, float))
+    return path.potential / path.potential[0]
+
+
+@dataclass(frozen=True)
+class LemmaTest:
+    """Runs of Nesterov's method with errors against Lemma 3.2, T steps.
+
+    growth  largest Phi(t) / Phi(t - 1) over runs and steps
+    shares  loss over each of the lemma's two bounds, (T + 1, 2, runs)
+    """
+
+    growth: float
+    shares: Floats
+
+
+def lemma_test(kappa: float, alpha: float, perturb: str, runs: int, *, steps: int = 60) -> LemmaTest:
+    """``potential_growth`` at one size of errors, and how much of the lemma's bounds its runs use."""
+    growth, path = potential_growth(kappa, alpha, perturb, runs, steps=steps)
+    distance = np.linalg.norm(path.y[0], axis=-1)
+    bounds = lemma_bounds(path.kappa, steps, smoothness=path.kappa, distance=distance, gap=path.gap[0])
+    return LemmaTest(float(growth.max()), np.stack([path.gap / bound for bound in bounds], axis=1)[..., 0])
+
+
+@dataclass(frozen=True)
+class EdgeRun:
+    """Stacking from the edge of Theorem 3.1's ball.
+
+    alpha, delta   the constant, and the excess loss at the start
+    largest_share  excess over the theorem's bound, largest after the start; last_share  the same at the end
+    ratio          largest |Delta| / |step| of the run
+    exponent       exponent of the later half of the run over the guaranteed one
+    """
+
+    alpha: float
+    delta: float
+    largest_share: float
+    last_share: float
+    ratio: float
+    exponent: float
+
+
+def from_the_edge(kappa: float, constant: str, *, sigma: float = 1.0) -> EdgeRun:
+    """40 sqrt(kappa) stages on ``problem(kappa, sigma)`` from excess delta; constant "printed" or "proved"."""
+    goal, spectrum = problem(kappa, sigma)
+    alpha = float(CONSTANTS[constant](kappa))
+    near = ball(kappa, np.linalg.svd(goal, compute_uv=False)[-1], len(goal), 1 / kappa, alpha=alpha)
+    steps = int(40 * np.sqrt(kappa))
+    path = run("stacking", goal, spectrum, steps, start=edge_start(goal, spectrum, near.delta))
+    bound = lemma_bounds(kappa, steps, smoothness=1.0, distance=path.distances[0], gap=near.delta)[1]
+    half = steps // 2
+    exponent = np.log(path.excess[half] / path.excess[-1]) / (steps - half) / -np.log(rate(kappa))
+    share = path.excess / bound
+    return EdgeRun(
+        alpha,
+        float(near.delta),
+        float(share[1:].max()),
+        float(share[-1]),
+        float(path.ratios[1:].max()),
+        float(exponent),
+    )
+
+
+@dataclass(frozen=True)
+class ProofAudit:
+    """Every inequality of the proof over runs at several condition numbers.
+
+    inside, outside  ``Tally`` by name: from the edge of the ball, and from the identity
+    falls            share of the stages at which the potential falls on the runs from the identity, by kappa
+    """
+
+    inside: dict[str, Tally]
+    outside: dict[str, Tally]
+    falls: dict[float, float]
+
+    @property
+    def failures(self) -> int:
+        """Violations where a premise holds."""
+        return sum(one.fails for one in (*self.inside.values(), *self.outside.values()))
+
+
+def proof_audit(kappas: Sequence[float], stages: int) -> ProofAudit:
+    """``audit`` of runs from both starts at each condition number, tallied by inequality."""
+    runs = {inside: [audit(kappa, stages, inside=inside) for kappa in kappas] for inside in (True, False)}
+    tallies = {
+        inside: {name: tally([lines[name] for _, lines in found]) for name in found[0][1]}
+        for inside, found in runs.items()
+    }
+    falls = {
+        kappa: float((np.diff(potential(path)) <= 0).mean())
+        for kappa, (path, _) in zip(kappas, runs[False], strict=True)
+    }
+    return ProofAudit(tallies[True], tallies[False], falls)
+
+
+@dataclass(frozen=True)
+class WarmupStudy:
+    """Stages in all to a target, warm-up included.
+
+    warmups  (n,), stages of plain descent before the first copy
+    totals   (n, sigmas, seeds), inf where the target is not reached
+    """
+
+    warmups: NDArray[np.int64]
+    totals: Floats
+
+    @property
+    def medians(self) -> Floats:
+        """Median over the seeds, (n, sigmas)."""
+        return np.median(self.totals, axis=2)
+
+    @property
+    def best(self) -> NDArray[np.int64]:
+        """The warm-up that is best in the median, (sigmas,)."""
+        return self.warmups[self.medians.argmin(axis=0)]
+
+
+def warmup_study(
+    kappa: float, sigmas: ArrayLike, warmups: ArrayLike, *, seeds: ArrayLike, target: float, stages: int = 200
+) -> WarmupStudy:
+    """Stacking after each number of warm-up stages on ``problem(kappa, sigma, seed)``, until excess <= target * start.
+
+    Parameters
+    ----------
+    kappa : float
+        Condition number, at least 1.
+    sigmas : array (s,)
+        Distances of the teacher from the identity.
+    warmups : array of whole numbers (n,)
+        Stages of plain descent, from 0.
+    seeds : array (k,)
+        Of the problems.
+    target : float
+        Of the excess loss, in units of the first.
+    stages : int
+        After the warm-up.
+    """
+    tried = np.asarray(warmups)
+    goals, spectra = problem(kappa, np.asarray(sigmas, dtype=float)[:, None], seed=seeds)
+    descended = run("gd", goals, spectra, int(tried.max()))
+    begun, before = descended.iterates[tried], descended.iterates[np.maximum(tried - 1, 0)]  # the copy needs both
+    path = run("stacking", goals, spectra, stages, start=begun, previous=before).excess
+    reached = first_below(path, target, start=descended.excess[0])
+    return WarmupStudy(tried, tried[:, None, None] + reached)
+
+
+def rescued(kappa: float, sigma: float, seeds: Sequence[int], *, warmup: int, stages: int = 600) -> Floats:
+    """Excess over the start at the end of stacking after ``warmup`` stages of descent and ``stages`` more, (seeds,)."""
+    found = []
+    for seed in seeds:
+        path = run("stacking", *problem(kappa, sigma, seed=int(seed)), warmup + stages, warmup=warmup).excess
+        found.append(path[-1] / path[0])
+    return np.array(found)
