@@ -111,7 +111,9 @@ def bent_gaps(sigmas: ArrayLike, stages: int, *, beta: float) -> Floats:
     found = []
     for sigma in arguments.positive("sigmas", sigmas):
         problem = bent_problem(float(sigma))
-        options = {"composition": "residual", "beta": beta, "extend": smooth_extension}
-        one, other = (train(*problem, stages, init=name, **options).predictions for name in ("stacking", "nesterov"))
+        one, other = (
+            train(*problem, stages, init=name, composition="residual", beta=beta, extend=smooth_extension).predictions
+            for name in ("stacking", "nesterov")
+        )
         found.append(np.sqrt(((one - other) ** 2).sum(axis=2).mean(axis=1)).max())
     return np.array(found)
