@@ -176,7 +176,6 @@ def test_progress_reaches_its_total_once():
         (lambda: text.split_text("a"), "text"),
         (lambda: text.split_text("abc", held_out=0.99), "held_out"),
         (lambda: experiments.compare_starts("large"), "preset"),
-        (lambda: experiments.make_record("layers-noise", store="."), "name"),
     ],
 )
 def test_bad_input_is_named(call, name):
