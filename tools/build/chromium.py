@@ -6,8 +6,12 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
+
+from filelock import FileLock
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+LOCK = Path(__file__).resolve().parents[2] / "_build" / ".browser.lock"  # tests run in several processes, apt in one
 PLAYWRIGHT = (sys.executable, "-m", "playwright")
 
 
@@ -57,20 +61,22 @@ def find_or_install() -> str | None:
     Missing
         Where there is no Chromium, or the driver does not start; the message names what to install.
     """
-    found, fault = installed(), driver_fault()
-    if (found is None or fault) and shutil.which("apt-get") and os.geteuid() == 0:
-        install_packages(*([] if found else ["chromium"]), *(["libatomic1"] if fault else []))
+    LOCK.parent.mkdir(exist_ok=True)
+    with FileLock(LOCK):
         found, fault = installed(), driver_fault()
-    if fault:
-        raise Missing(
-            f"The browser checks are driven by Playwright, whose driver does not start: {fault} "
-            "(on Debian: apt install libatomic1)."
-        )
-    if found is None and (reason := fetch_own()):
-        raise Missing(
-            "The browser checks need Chromium or Chrome: install one (on Debian: apt install chromium), or name its "
-            f"path in the environment variable CHROMIUM. Playwright's own could not be fetched: {reason}"
-        )
+        if (found is None or fault) and shutil.which("apt-get") and os.geteuid() == 0:
+            install_packages(*([] if found else ["chromium"]), *(["libatomic1"] if fault else []))
+            found, fault = installed(), driver_fault()
+        if fault:
+            raise Missing(
+                f"The browser checks are driven by Playwright, whose driver does not start: {fault} "
+                "(on Debian: apt install libatomic1)."
+            )
+        if found is None and (reason := fetch_own()):
+            raise Missing(
+                "The browser checks need Chromium or Chrome: install one (on Debian: apt install chromium), or name "
+                f"its path in the environment variable CHROMIUM. Playwright's own could not be fetched: {reason}"
+            )
     return found
 
 
