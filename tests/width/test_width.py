@@ -291,7 +291,7 @@ X22, Y2 = np.array([[1.0, 0.0], [0.0, 1.0]]), np.ones(2)
         (lambda: scaling_exponent([1, 2], np.ones((3, 4))), "samples"),
         (lambda: scaling_exponent([2, 2], np.ones((2, 4))), "sizes"),
         (lambda: scaling_exponent([1, 2], np.zeros((2, 4))), "samples"),
-        (lambda: limit_spread(X22, Y2, 3), "X"),
+        (lambda: limit_spread([[1.0], [1.0]], [1.0, -1.0], 3), "y"),
     ],
 )
 def test_bad_input_names_the_argument(call, name):

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.fits import line
-from lrtransfer.width.spread import grid_argmin, sweep_error
+from lrtransfer.width.spread import exact_argmin, grid_argmin, sweep_error
 
 Array = NDArray[np.float64]
 
@@ -145,3 +145,30 @@ def shares_over_seeds(
     return BreakShares.of(
         *break_slopes(widths, sweep_error(np.take_along_axis(pool[:, None], picks, axis=2), target), at)
     )
+
+
+def average_break_probability(
+    widths: ArrayLike,
+    coefficients: ArrayLike,
+    X: ArrayLike,
+    y: ArrayLike,
+    target: float,
+    *,
+    seeds: int,
+    replicas: int = 1000,
+    seed: int = 0,
+    at: float = 1024,
+) -> float:
+    """``break_probability`` where an experiment reports one rate a width: the optimum of the loss averaged over seeds.
+
+    ``coefficients`` (widths, draws, L + 1, d) as ``coefficient_draws`` returns them for X and y, the pool; the distance
+    is that of the one optimum from ``target``. Else as there.
+
+    Source: this book, on Fig. 2 of Hayou (2025).
+    """
+    pool = arguments.finite("coefficients", coefficients)
+    few, many = arguments.count("seeds", seeds, minimum=1), arguments.count("replicas", replicas, minimum=1)
+    picks = np.random.default_rng(seed).integers(0, pool.shape[1], size=(len(pool), many, few))
+    optima = [exact_argmin(row[chosen], X, y, average=True) for row, chosen in zip(pool, picks, strict=True)]
+    early, late = break_slopes(widths, np.abs(np.array(optima) - target), at)
+    return float(np.mean(shows_break(early, late)))

@@ -69,19 +69,34 @@ def coefficient_draws(
 
 
 def exact_argmin(
-    coefficients: ArrayLike, X: ArrayLike, y: ArrayLike, interval: tuple[float, float] | None = None
+    coefficients: ArrayLike,
+    X: ArrayLike,
+    y: ArrayLike,
+    interval: tuple[float, float] | None = None,
+    *,
+    average: bool = False,
 ) -> Array:
     """The exact one-step optimum of every draw on an interval, (0, 4 eta_inf) by default.
 
     ``argmin_{eta in I} |X theta(eta) - y|^2``, in normalised rates. ``coefficients`` of shape (..., L + 1, d)
     as ``coefficient_draws`` returns them for the data X (m, d) and y (m,); ``interval`` (low, high) with 0 <=
-    low < high. Returns shape (...), with one ``OnEdgeWarning`` that counts the draws whose optimum is an end
-    of the interval. Raises ValueError naming the argument.
+    low < high. Returns shape (...), or with ``average`` the optimum of the loss averaged over the last axis of the
+    draws, one for each (..., seeds). One ``OnEdgeWarning`` counts the optima that are an end of the interval. Raises
+    ValueError naming the argument.
 
     Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), theorem for t = 1.
     """
     table, data = _table(coefficients, X, y)
     low, high = interval_argument(interval, 4 * limit_lr_of(data, table.shape[-2] - 1))
+    if average:
+        if table.ndim < 3:
+            raise arguments.refuse(
+                "coefficients", table.shape, "of shape (..., seeds, L + 1, d) (the value is its shape)"
+            )
+        # The mean over S draws is the loss of one network with S outputs: their forms side by side, one data set each.
+        seeds = table.shape[-3]
+        data = regression(np.kron(np.eye(seeds), data.R), np.tile(data.z, seeds))
+        table = np.moveaxis(table, -3, -2).reshape(*table.shape[:-3], table.shape[-2], -1)
     flat = table.reshape(-1, *table.shape[-2:])
     best = minimise_polynomial(flat, data, low, high)
     report_edges(best, low, high)
@@ -159,29 +174,40 @@ def tied_lrs(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike, high: float = 
 
 
 def limit_spread(X: ArrayLike, y: ArrayLike, hidden_layers: int) -> float:
-    """The constant c in ``eta_n - eta_inf ~ c xi / sqrt(n)`` for one input dimension, xi standard normal.
+    """The constant c in ``eta_n - eta_inf ~ c xi / sqrt(n)`` for one step under muP, xi standard normal.
 
-    With slope beta = x'y / |x|^2 and L hidden layers,
+    With ``S = X'X / m``, ``rho = X'y / m``, ``v = (|rho|^2 / rho'S rho) S rho - rho`` (orthogonal to rho) and L hidden
+    layers,
 
-        (c / eta_inf)^2 = 4/L^2 (L^2 + L (L-1) (2L-1) / 6)
-                          + (beta/L^2)^2 (C(L+1, 3)^2 + sum_{1 <= j < i <= L-1} j^2 (L-i)^2).
+        L^2 (c / eta_inf)^2 = 4 H (1 + |v|^2 / |rho|^2) + |2 L S v / |rho|^2 - eta_inf C(L+1, 3) rho|^2 / d
+                              + eta_inf^2 |rho|^2 Q / d,
+        H = L^2 + L (L-1) (2L-1) / 6,    Q = sum_{1 <= j < i <= L-1} j^2 (L-i)^2.
 
-    First order in 1/sqrt(n): f^(0) cancels between theta_0 and Phi_1. What is left is the scatter of the
-    squared norms in Phi_1 (each matrix, asked once from either side, contributes a relative variance 2/n) and
-    of Phi_2: a product a'J'J J'b through p matrices is (p + 1) f^(0) plus p (p + 1) / 2 independent terms
-    N(0, 1/n), the first factor being the second moment of a product of p Wishart-like matrices, and C(L+1, 3)
-    = sum_p (L-1-p)(p+1) counts them.
+    With one input dimension v = 0, and with the slope beta = x'y / |x|^2 of the best line
 
-    Source: derived here; the paper gives only the order n^(-1/2). ValueError when d > 1 or K y = 0.
+        (c / eta_inf)^2 = 4 H / L^2 + (beta / L^2)^2 (C(L+1, 3)^2 + Q).
+
+    First order in 1/sqrt(n). The first term is the scatter of norms and inner products in Phi_1: each matrix, asked
+    once from either side, contributes a relative variance 2/n to a norm. The second is theta_0, which for d = 1 cancels
+    from Phi_1 and is left in Phi_2: a product a'J'J J'b through p matrices is (p + 1) f^(0) plus p (p + 1) / 2
+    independent terms N(0, 1/n), the first factor being the second moment of a product of p Wishart-like matrices, and
+    C(L+1, 3) = sum_p (L-1-p)(p+1) counts them. The third is those independent terms.
+
+    ``X`` (m, d), ``y`` (m,), ``hidden_layers`` L. In the unit of the rate. Raises ValueError as ``limit_lr`` does.
+
+    Source: derived here; Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), gives only the order n^(-1/2).
     """
     data = regression(X, y)
     layers = arguments.count("hidden_layers", hidden_layers, minimum=1)
-    if data.d != 1:
-        raise arguments.refuse("X", data.X.shape, "of shape (m, 1) (the value is its shape)")
-    norms = 4 * (1 + (layers - 1) * (2 * layers - 1) / (6 * layers))
+    limit = limit_lr_of(data, layers)
+    second, rho = data.R.T @ data.R / data.m, data.R.T @ data.z / data.m
+    size = rho @ rho
+    across = size / (rho @ second @ rho) * second @ rho - rho
+    norms = 4 * (layers**2 + layers * (layers - 1) * (2 * layers - 1) / 6) * (1 + across @ across / size)
+    start = 2 * layers / size * second @ across - limit * math.comb(layers + 1, 3) * rho
     passed = sum(j**2 * (layers - i) ** 2 for i in range(2, layers) for j in range(1, i))
-    second = (_slope(data) / layers**2) ** 2 * (math.comb(layers + 1, 3) ** 2 + passed)
-    return limit_lr_of(data, layers) * math.sqrt(norms + second)
+    variance = norms + (start @ start + limit**2 * size * passed) / data.d
+    return float(limit / layers * math.sqrt(variance))
 
 
 def grid_rms(spacing: ArrayLike, scatter: ArrayLike) -> Array:

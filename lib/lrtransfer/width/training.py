@@ -169,11 +169,7 @@ def optimal_lr(
     unit = rate_unit(width, parametrisation)
     ends = interval_argument(interval, 4 * limit_lr_of(data, network.layers) * unit)
     low, high = ends[0] / unit, ends[1] / unit
-    if count == 1:
-        best = float(minimise_polynomial(one_step(network, data)[None], data, low, high)[0])
-    else:
-        explore(network, data, count)
-        best = minimise_scan(_excess(network, data, count), low, high, points=_SCAN, tie=float(data.z @ data.z))
+    best = best_rate(network, data, count, low, high)
     if min(best - low, high - best) <= 1e-7 * (high - low) * (count > 1):
         best = low if best - low < high - best else high
         warnings.warn(
@@ -182,6 +178,14 @@ def optimal_lr(
             stacklevel=2,
         )
     return best * unit
+
+
+def best_rate(network: Network, data: Regression, steps: int, low: float, high: float) -> float:
+    """The argmin over [low, high], in normalised rates, of the loss after ``steps`` >= 1 steps: see ``optimal_lr``."""
+    if steps == 1:
+        return float(minimise_polynomial(one_step(network, data)[None], data, low, high)[0])
+    explore(network, data, steps)
+    return minimise_scan(excess_curve(network, data, steps), low, high, points=_SCAN, tie=float(data.z @ data.z))
 
 
 class Minima(NamedTuple):
@@ -244,7 +248,7 @@ def lowest_minima(
     unit = rate_unit(width, parametrisation)
     low, high = (end / unit for end in interval_argument(interval, 4 * limit_lr_of(data, network.layers) * unit))
     explore(network, data, number)
-    lrs, excess = scan_minima(_excess(network, data, number), low, high, points=scanned)
+    lrs, excess = scan_minima(excess_curve(network, data, number), low, high, points=scanned)
     apart = 1e-7 * (high - low)  # the scan's refinement ends well below this
     inside = (lrs > low + apart) & (lrs < high - apart) & (np.diff(lrs, prepend=-math.inf) > apart)
     lrs, excess = lrs[inside], excess[inside]
@@ -253,7 +257,7 @@ def lowest_minima(
     return Minima(np.append(lrs[order] * unit, missing), np.append(excess[order] / (2 * data.m), missing))
 
 
-def _excess(network: Network, data: Regression, steps: int) -> Callable[[Array], Array]:
+def excess_curve(network: Network, data: Regression, steps: int) -> Callable[[Array], Array]:
     """``|R theta - z|^2`` after the steps, as a function of the rates (P,)."""
     return lambda lrs: data.excess(Trained(network, data, lrs, steps).theta[-1])
 

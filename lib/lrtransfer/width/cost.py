@@ -1,0 +1,110 @@
+"""What transfer costs: the loss lost by training a network at the rate of infinite width and not at its own best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lrtransfer.numerics import arguments
+from lrtransfer.width.data import limit_lr_of, regression
+from lrtransfer.width.network import draw, explore
+from lrtransfer.width.optimum import excess
+from lrtransfer.width.spread import exact_argmin, limit_spread
+from lrtransfer.width.training import best_rate, excess_curve
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TransferCost:
+    """Networks of several widths at the transferred rate and at their own best rates.
+
+    ``limit``, the best rate at infinite width; ``best`` rates, (widths, seeds); ``lost``, the loss at ``limit`` less
+    that at ``best``, over what the training gains at infinite width, same shape.
+    """
+
+    limit: float
+    best: Array
+    lost: Array
+
+
+def one_step_cost(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike) -> TransferCost:
+    """``transfer_cost`` of one step from coefficients that were drawn before, shape (widths, seeds, L + 1, d).
+
+    ``coefficients`` under muP, as ``coefficient_draws`` returns them for X and y. Raises ValueError naming the
+    argument.
+    """
+    best = exact_argmin(coefficients, X, y)
+    table, data = np.asarray(coefficients, dtype=float), regression(X, y)
+    layers = table.shape[-2] - 1
+    limit = limit_lr_of(data, layers)
+    flat = table.reshape(-1, layers + 1, data.d)
+    at, lowest = excess(flat, data, np.column_stack([np.full(best.size, limit), best.ravel()])).T
+    form = limit * layers * data.X.T @ data.y / data.X.size  # of infinite width at its best rate
+    gain = float(data.z @ data.z - data.excess(form))
+    return TransferCost(limit, best, np.maximum(at - lowest, 0.0).reshape(best.shape) / gain)
+
+
+def transfer_cost(
+    widths: Sequence[int], X: ArrayLike, y: ArrayLike, hidden_layers: int, *, steps: int, seeds: Sequence[int]
+) -> TransferCost:
+    """The loss lost by training at the best rate eta_inf of infinite width, under muP, draw by draw.
+
+        lost = (loss_n(eta_inf) - min_eta loss_n(eta)) / (loss(0) - min_eta loss_inf(eta))
+
+    over (0, 4 eta_inf of one step), with loss(0) that of the output zero. Never below 0.
+
+    Parameters
+    ----------
+    widths
+        Finite widths.
+    X, y, hidden_layers
+        Inputs (m, d), targets (m,), and the number L of trained matrices.
+    steps
+        Number of gradient steps, >= 1.
+    seeds
+        One draw of the weights a seed, the same seeds at every width.
+
+    Returns
+    -------
+    TransferCost
+
+    Raises
+    ------
+    ValueError
+        As ``optimal_lr``.
+
+    Source: derived here, a consequence of the theorem of Hayou, 'A Proof of Learning Rate Transfer under muP' (2025).
+    """
+    data, count = regression(X, y), arguments.count("steps", steps, minimum=1)
+    layers = draw(math.inf, data.d, hidden_layers, parametrisation="mup", seed=0).layers  # checks hidden_layers
+    high = 4 * limit_lr_of(data, layers)
+
+    def one(width: float, seed: int, lr: float | None) -> tuple[float, float, float]:
+        network = draw(width, data.d, layers, parametrisation="mup", seed=seed)
+        explore(network, data, count)
+        best = best_rate(network, data, count, 0.0, high)
+        at, lowest = excess_curve(network, data, count)(np.array([best if lr is None else lr, best]))
+        return best, float(at), float(lowest)
+
+    limit, _, floor = one(math.inf, 0, None)
+    gain = float(data.z @ data.z) - floor
+    found = np.array([[one(width, seed, limit) for seed in seeds] for width in widths])
+    return TransferCost(limit, found[..., 0], np.maximum(found[..., 1] - found[..., 2], 0.0) / gain)
+
+
+def predicted_cost(widths: ArrayLike, X: ArrayLike, y: ArrayLike, hidden_layers: int) -> Array:
+    """Mean of ``lost`` after one step, to leading order: ``(c / eta_inf)^2 / n`` with c of ``limit_spread``.
+
+    The loss after one step at infinite width is a parabola with its vertex at eta_inf, so a rate off by a share e of
+    eta_inf loses the share e^2 of what the step gains. ``widths`` n of any shape, positive; returns that shape.
+
+    Source: derived here.
+    """
+    data = regression(X, y)
+    relative = limit_spread(X, y, hidden_layers) / limit_lr_of(data, hidden_layers)
+    return relative**2 / arguments.positive("widths", widths)
