@@ -1,6 +1,6 @@
 """What is compared, and what is recorded."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -11,10 +11,21 @@ from small_transformer import TINY  # noqa: E402
 
 from lrtransfer.stages import recorded  # noqa: E402
 from lrtransfer.stages.transformer import experiments  # noqa: E402
-from lrtransfer.stages.transformer import runs as transformer_runs  # noqa: E402
-from lrtransfer.stages.transformer.settings import METHODS, StagedTransformer, train_stages  # noqa: E402
+from lrtransfer.stages.transformer import settings as transformer_settings  # noqa: E402
+from lrtransfer.stages.transformer.settings import (  # noqa: E402
+    METHODS,
+    GrownTransformer,
+    StagedTransformer,
+    train_stages,
+)
+from lrtransfer.stages.transformer.task import StagedTask, unpacked  # noqa: E402
 from lrtransfer.sweeps import records  # noqa: E402
 from lrtransfer.sweeps.recorder import record  # noqa: E402
+from lrtransfer.sweeps.run import run  # noqa: E402
+from lrtransfer.sweeps.settings_file import read_sweep  # noqa: E402
+from lrtransfer.sweeps.store import Store  # noqa: E402
+from lrtransfer.sweeps.sweep import Curve, Sweep  # noqa: E402
+from lrtransfer.sweeps.tasks import Run  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -75,8 +86,8 @@ def test_differences_are_paired_by_seed():
 
 def test_a_stopped_record_goes_on_and_is_the_same(tmp_path, monkeypatch):
     calls = []
-    real = transformer_runs.train_runs
-    monkeypatch.setattr(transformer_runs, "groups", lambda settings, runs, place: [[run] for run in runs])
+    real = transformer_settings.train_runs
+    monkeypatch.setattr(StagedTask, "groups", lambda task, runs, device, workers: [[run] for run in runs])
 
     def counted(settings, runs, **options):
         calls.extend(runs)
@@ -84,7 +95,7 @@ def test_a_stopped_record_goes_on_and_is_the_same(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return real(settings, runs, **options)
 
-    monkeypatch.setattr(transformer_runs, "train_runs", counted)
+    monkeypatch.setattr(transformer_settings, "train_runs", counted)
     recipe = recorded.comparison_recipe("stages-tiny", "a test", ROW)
     with pytest.raises(KeyboardInterrupt):
         record(recipe, folder=tmp_path, runs=tmp_path)
@@ -104,14 +115,59 @@ def test_a_stopped_record_goes_on_and_is_the_same(tmp_path, monkeypatch):
         found.difference("random", "zero", lr=0.5)
 
 
+def grown(network, method):
+    return GrownTransformer(**asdict(network), **asdict(METHODS[method]))
+
+
 def test_groups_hold_whole_pairs_in_order():
-    runs = [(lr, seed, method) for seed in (1, 2, 3) for lr in (0.1, 0.2) for method in METHODS]
     for width, most in ((8, 30), (64, 10), (512, 5)):
-        settings = StagedTransformer(width=width, batch=16, length=24)
-        packed = transformer_runs.groups(settings, runs)
+        network = StagedTransformer(width=width, batch=16, length=24)
+        runs = [
+            Run(grown(network, method), lr, seed, "") for seed in (1, 2, 3) for lr in (0.1, 0.2) for method in METHODS
+        ]
+        packed = StagedTask().groups(runs, torch.device("cpu"), workers=1)
         assert [run for group in packed for run in group] == runs
         assert max(map(len, packed)) == most  # 2^18 / (384 width) = 85, 10.7, 1.3; five methods at least
-        assert len(transformer_runs.groups(settings, runs, "cuda")) == 1  # 64 times as many
+        assert len(StagedTask().groups(runs, torch.device("cuda"), workers=1)) == 1  # 64 times as many
+        assert max(map(len, StagedTask().groups(runs, torch.device("cuda"), workers=3))) == 10
+        other = Run(grown(replace(network, steps=1), "zero"), 0.1, 1, "")
+        assert [other] in StagedTask().groups([*runs, other], torch.device("cuda"), workers=1)
+
+
+def test_a_sweep_of_methods_is_what_train_stages_gives(tmp_path):
+    file = tmp_path / "staged.toml"
+    file.write_text(
+        'lrs = [0.003, 0.01]\nseeds = [1]\n[network]\nkind = "staged"\nwidth = 8\nheads = 2\nstages = 3\nsteps = 3\n'
+        "batch = 3\nlength = 8\nwarmup = 1\neval_every = 2\neval_windows = 6\n"
+        '[[curves]]\nstart = ["random", "stacking"]\n[[curves]]\nstart = "stacking"\nbeta = 0.9\n'
+    )
+    sweep = read_sweep(file)
+    assert [curve.settings for curve in sweep.curves] == [
+        grown(ROW.transformer, method) for method in ("random", "stacking", "beta 0.9")
+    ]
+    results = run(sweep, tmp_path / "runs.sqlite", device="cpu")
+    methods = ["random", "stacking", "beta 0.9"]
+    for place, lr in enumerate((0.003, 0.01)):
+        curves = train_stages(ROW.transformer, lr, 1, methods=methods, device="cpu")
+        for m, result in enumerate(results):
+            found = unpacked(result.settings, methods[m], result.losses[:, place, 0])
+            np.testing.assert_array_equal(found.steps, curves.steps)
+            np.testing.assert_array_equal(found.stage, curves.stage)
+            np.testing.assert_allclose(found.losses[:, 0], curves.losses[:, m], rtol=1e-5)  # batched, as above
+            np.testing.assert_allclose(found.betas[:, 0], curves.betas[:, m], rtol=1e-4)
+            assert found.final[0] == pytest.approx(curves.final[m], rel=1e-5)
+    with Store(tmp_path / "runs.sqlite", read_only=True) as store:
+        assert {row.kind for row in store.rows()} == {"staged"} and len(store) == 6  # and every key is right
+
+
+def test_a_text_of_another_python_is_refused_and_so_is_half_precision(tmp_path):
+    other = replace(grown(ROW.transformer, "zero"), text="of another")
+    with pytest.raises(ValueError, match="text = 'of another'"):
+        run(Sweep((Curve(other, (0.1,)),), (0,)), tmp_path / "a.sqlite", device="cpu")
+    with pytest.raises(ValueError, match="precision = 'bf16'"):
+        StagedTask().check("bf16", False)
+    with pytest.raises(ValueError, match="compile = True"):
+        StagedTask().check("float32", True)
 
 
 @pytest.mark.parametrize("name", list(recorded.PRESETS))

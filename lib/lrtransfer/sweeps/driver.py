@@ -51,6 +51,7 @@ def train_group(
     A machine that does not have the checkpoint's folder trains without one.
     """
     task = task_of(runs[0].settings)
+    task.check(precision, compiled)
 
     def train(file: Path | None) -> NDArray[np.float64]:
         curves = task.train(

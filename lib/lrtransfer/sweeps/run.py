@@ -141,6 +141,7 @@ def ready(sweep: Sweep, device: str) -> None:
     """
     check_cuda(resolve_device(device), sweep.precision, sweep.compile)
     for curve in sweep.curves:
+        task_of(curve.settings).check(sweep.precision, sweep.compile)
         task_of(curve.settings).ready(curve.settings)
 
 

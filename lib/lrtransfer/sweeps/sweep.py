@@ -136,7 +136,7 @@ def labels(settings: Sequence[Any]) -> list[str]:
 
     Fields that differ among them; of the less common ones only those that are not at their default.
     """
-    tables = [{"kind": kind_of(s)} | {f.name: getattr(s, f.name) for f in fields(s)} for s in settings]
+    tables = [{"kind": kind_of(s)} | {f.name: getattr(s, f.name) for f in fields(s) if f.compare} for s in settings]
     names = list(dict.fromkeys(name for table in tables for name in table))
     differ = [n for n in names if len({repr(table.get(n)) for table in tables}) > 1] or ["kind"]
     defaults = [{f.name: f.default for f in fields(s) if f.name not in _ALWAYS} for s in settings]

@@ -22,7 +22,14 @@ if TYPE_CHECKING:
     import torch
 
 _RESIDUAL = "lrtransfer.residual.networks.task"
-PROVIDERS = {"mlp": _RESIDUAL, "conv": _RESIDUAL, "resnet": _RESIDUAL, "vit": _RESIDUAL}
+PROVIDERS = {
+    "mlp": _RESIDUAL,
+    "conv": _RESIDUAL,
+    "resnet": _RESIDUAL,
+    "vit": _RESIDUAL,
+    "staged": "lrtransfer.stages.transformer.task",
+    "width": "lrtransfer.width.task",
+}
 """The module that provides each kind."""
 
 _known: dict[str, Task] = {}
@@ -50,10 +57,20 @@ class Task:
         The word for it in files, stores and keys.
     settings
         The frozen dataclass; its instances have ``kind`` as an attribute.
+    precisions, compiles
+        What it can be asked for: "float32", "bf16"; torch.compile.
     """
 
     kind: str
     settings: type[Any]
+    precisions: tuple[str, ...] = ("float32",)
+    compiles: bool = False
+
+    def check(self, precision: str, compiled: bool) -> None:
+        """Refuse what this kind cannot be asked for on any device."""
+        choice("precision", precision, self.precisions)
+        if compiled and not self.compiles:
+            raise refuse("compile", compiled, f"False for kind = {self.kind!r}")
 
     def from_fields(self, fields: Mapping[str, Any]) -> Any:
         """The settings with these fields, as a file or a store has them; those left out keep their defaults.
@@ -63,11 +80,7 @@ class Task:
         ValueError
             For a field that the settings lack, or a value that the field refuses.
         """
-        known = [field.name for field in fields_of(self.settings)]
-        for name in fields:
-            if name not in known:
-                raise ValueError(f"{name} is no field of kind = {self.kind!r}; its fields are {', '.join(known)}.")
-        return self.settings(**fields)
+        return settings_from(self.settings, fields)
 
     def evaluations(self, settings: Any) -> int:
         """How many numbers a run hands back."""
@@ -126,7 +139,7 @@ class Task:
         progress
             To be called with the share of the updates done, from 0 to 1.
         precision, compiled
-            "float32" or "bf16"; with torch.compile. Both are checked against the device before.
+            One of ``precisions``; with torch.compile. Both are checked, also against the device, before.
 
         Returns
         -------
@@ -168,6 +181,17 @@ def task_of(settings: object) -> Task:
     if kind not in kinds() or not isinstance(settings, task(kind).settings):
         raise refuse("settings", settings, f"a settings object of one of the kinds {', '.join(kinds())}")
     return task(kind)
+
+
+def settings_from(made: type[Any], fields: Mapping[str, Any]) -> Any:
+    """An object of the class ``made`` of settings; TOML has no None, so "none" stands for it. Raises ``ValueError``."""
+    known = [field.name for field in fields_of(made) if field.init]
+    for name in fields:
+        if name not in known:
+            raise ValueError(f"{name} is no field of kind = {made.kind!r}; its fields are {', '.join(known)}.")
+    return made(
+        **{name: None if isinstance(value, str) and value == "none" else value for name, value in fields.items()}
+    )
 
 
 def from_dict(fields: Mapping[str, Any]) -> Any:

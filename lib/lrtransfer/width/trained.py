@@ -12,14 +12,19 @@ muP gives it the rate eta / n, SP the rate eta.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics import arguments
+from lrtransfer.sweeps.devices import resolve_device
+from lrtransfer.sweeps.optimisers import adam_, sgd_
+from lrtransfer.sweeps.run import curves_of, runs_of
 from lrtransfer.width.data import regression, width_of
 
 if TYPE_CHECKING:
@@ -28,7 +33,42 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 ACTIVATIONS = ("linear", "relu")
 OPTIMISERS = ("gd", "adam")
-_BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8  # Adam's usual constants
+
+
+@dataclass(frozen=True)
+class WidthNetwork:
+    """A network of ``trained_losses`` and its training, all but rates and seed; arguments and errors as there.
+
+    ``X`` and ``y`` enter comparisons and keys by ``data``, a digest of them.
+    """
+
+    kind: ClassVar[str] = "width"
+
+    X: Array = field(compare=False, repr=False)
+    y: Array = field(compare=False, repr=False)
+    width: int
+    hidden_layers: int
+    steps: int
+    activation: str = "relu"
+    optimiser: str = "gd"
+    parametrisation: str = "mup"
+    data: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        data = regression(self.X, self.y)
+        checked = {
+            "X": data.X,
+            "y": data.y,
+            "width": int(width_of(self.width, infinite=False)),
+            "hidden_layers": arguments.count("hidden_layers", self.hidden_layers, minimum=1),
+            "steps": arguments.count("steps", self.steps),
+            "activation": arguments.choice("activation", self.activation, ACTIVATIONS),
+            "optimiser": arguments.choice("optimiser", self.optimiser, OPTIMISERS),
+            "parametrisation": arguments.choice("parametrisation", self.parametrisation, ("mup", "sp")),
+            "data": hashlib.sha256(repr(data.X.shape).encode() + data.X.tobytes() + data.y.tobytes()).hexdigest()[:16],
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
 
 def trained_losses(
@@ -43,6 +83,8 @@ def trained_losses(
     activation: str = "relu",
     optimiser: str = "gd",
     parametrisation: str = "mup",
+    store: Any = None,
+    executor: Any = None,
 ) -> Array:
     """Training loss ``sum_i (f(x_i) - y_i)^2 / (2 m)`` after some steps, for many rates and seeds.
 
@@ -62,6 +104,9 @@ def trained_losses(
         "gd", or "adam" with beta = (0.9, 0.999) and epsilon = 1e-8.
     parametrisation
         "mup" or "sp".
+    store, executor
+        As in ``residual.train_sweep``: where finished runs are kept and found, and where the rest trains, all rates
+        of a seed together.
 
     Returns
     -------
@@ -76,34 +121,35 @@ def trained_losses(
     Source: the parametrisations of Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), and, for
     Adam, of Yang et al., 'Tensor Programs V' (2022), Table 3.
     """
-    import torch
-
-    data = regression(X, y)
     rates = arguments.positive("lrs", lrs)
     if rates.ndim != 1 or rates.size == 0:
         raise arguments.refuse("lrs", rates.shape, "a list of rates (the value is its shape)")
-    n = int(width_of(width, infinite=False))
-    layers, count = arguments.count("hidden_layers", hidden_layers, minimum=1), arguments.count("steps", steps)
-    arguments.choice("activation", activation, ACTIVATIONS)
-    arguments.choice("optimiser", optimiser, OPTIMISERS)
-    arguments.choice("parametrisation", parametrisation, ("mup", "sp"))
-    unit = 1 / n if (optimiser, parametrisation) == ("adam", "mup") else 1.0
-    inputs = torch.tensor(data.X, dtype=torch.float32)
-    targets = torch.tensor(data.y, dtype=torch.float32)
-    step = torch.tensor(rates * unit, dtype=torch.float32)
-    phi = torch.relu if activation == "relu" else torch.nn.Identity()
-    losses = np.empty((rates.size, len(seeds)))
-    for place, seed in enumerate(seeds):
-        first, hidden, readout = _draw(n, data.d, layers, activation, parametrisation, seed)
-        z0 = inputs @ first.T  # (m, n), never trained
-        weights = [w.expand(rates.size, n, n).clone().requires_grad_() for w in hidden]  # (rates, n, n) each
+    network = WidthNetwork(X, y, width, hidden_layers, steps, activation, optimiser, parametrisation)
+    numbers = [arguments.count("seed", seed) for seed in seeds]
+    final = curves_of(runs_of(network, rates.tolist(), numbers), store, executor=executor, device="cpu")
+    return np.reshape(final, (rates.size, len(numbers)))
 
-        runs = partial(_losses, weights, z0, readout, targets, phi)
-        _descend(runs, weights, step, count, optimiser)
-        with torch.no_grad():
-            final = runs().double().numpy()
-        losses[:, place] = np.where(np.isfinite(final), final, np.inf)
-    return losses
+
+def train_rates(network: WidthNetwork, lrs: Sequence[float], seed: int, device: str) -> Array:
+    """Final losses (rates,) of a network at several rates from one draw of its weights, inf where they overflow."""
+    import torch
+
+    where = resolve_device(device)
+    n, layers = network.width, network.hidden_layers
+    unit = 1 / n if (network.optimiser, network.parametrisation) == ("adam", "mup") else 1.0
+    inputs = torch.tensor(network.X, dtype=torch.float32, device=where)
+    targets = torch.tensor(network.y, dtype=torch.float32, device=where)
+    step = torch.tensor(np.array(lrs) * unit, dtype=torch.float32, device=where)
+    phi = torch.relu if network.activation == "relu" else torch.nn.Identity()
+    drawn = _draw(n, network.X.shape[1], layers, network.activation, network.parametrisation, seed)
+    first, hidden, readout = drawn[0].to(where), [w.to(where) for w in drawn[1]], drawn[2].to(where)
+    z0 = inputs @ first.T  # (m, n), never trained
+    weights = [w.expand(len(lrs), n, n).clone().requires_grad_() for w in hidden]  # (rates, n, n) each
+    runs = partial(_losses, weights, z0, readout, targets, phi)
+    _descend(runs, weights, step, network.steps, network.optimiser)
+    with torch.no_grad():
+        final = runs().double().cpu().numpy()
+    return np.where(np.isfinite(final), final, np.inf)
 
 
 def _draw(
@@ -148,17 +194,13 @@ def _descend(
     """Train every run at its own rate; the runs share no weight, so one backward pass serves all."""
     import torch
 
-    rate = step[:, None, None]
-    first = [torch.zeros_like(w) for w in weights] if optimiser == "adam" else []
-    second = [torch.zeros_like(w) for w in weights] if optimiser == "adam" else []
+    rates = step[:, None, None]
+    moments = [(torch.zeros_like(w), torch.zeros_like(w)) for w in weights] if optimiser == "adam" else []
     for t in range(1, count + 1):
         gradients = torch.autograd.grad(runs().sum(), weights)
         with torch.no_grad():
             for k, (w, g) in enumerate(zip(weights, gradients, strict=True)):
                 if optimiser == "gd":
-                    w -= rate * g
-                    continue
-                first[k].lerp_(g, 1 - _BETA1)
-                second[k].mul_(_BETA2).addcmul_(g, g, value=1 - _BETA2)
-                size = (second[k] / (1 - _BETA2**t)).sqrt_().add_(_EPSILON)
-                w -= rate / (1 - _BETA1**t) * first[k].div(size)
+                    sgd_(w, g, rates)
+                else:
+                    adam_(w, g, rates, moments[k], t)

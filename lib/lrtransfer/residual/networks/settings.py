@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from dataclasses import fields as fields_of
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 from lrtransfer.images.catalogue import DATASETS, KNOWN
 from lrtransfer.numerics.arguments import choice, count, finite, one, refuse
 from lrtransfer.residual.networks.parametrisation import check_parametrisation
+from lrtransfer.sweeps.tasks import settings_from
 
 ACTIVATIONS = ("relu", "linear", "tanh")
 OPTIMISERS = ("sgd", "adam")
@@ -263,12 +263,7 @@ def from_dict(fields: Mapping[str, Any]) -> NetworkSettings:
         raise refuse("fields", fields, "a mapping from the names of fields to their values")
     values = dict(fields)
     made = KINDS[choice("kind", values.pop("kind", None), tuple(KINDS))]
-    known = [field.name for field in fields_of(made)]
-    for name in values:
-        if name not in known:
-            raise ValueError(f"{name} is no field of kind = {made.kind!r}; its fields are {', '.join(known)}.")
-    plain: dict[str, Any] = {name: None if value == "none" else value for name, value in values.items()}
-    return made(**plain)
+    return settings_from(made, values)
 
 
 def evaluation_steps(settings: NetworkSettings) -> NDArray[np.int64]:

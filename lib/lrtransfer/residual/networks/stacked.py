@@ -1,4 +1,4 @@
-"""Many runs of any network as one program: stacked parameters, per-run rates, SGD and Adam by hand.
+"""Many runs of any network as one program: stacked parameters, per-run rates.
 
 All parameters of R runs lie in one tensor (R, P). The forward pass is ``torch.func.vmap`` of the module over the
 runs; the gradient of the sum of the R losses is then every run's own gradient, and an update is a few elementwise
@@ -16,8 +16,8 @@ from torch.func import functional_call, vmap
 from lrtransfer.images.dataset import Dataset
 from lrtransfer.residual.networks.modules import Network, Norm, build, draws, scaled_parameters
 from lrtransfer.residual.networks.settings import NetworkSettings
+from lrtransfer.sweeps.optimisers import adam_, sgd_, shrink_
 
-BETAS, EPSILON = (0.9, 0.999), 1e-8  # of Adam, torch's defaults
 EVALUATED_AT_ONCE = 1000  # points; more are evaluated in parts, so that memory does not grow with them
 
 
@@ -118,21 +118,16 @@ class Stacked:
     def update(self, gradient: Tensor, lrs: Tensor) -> None:
         """SGD with momentum, or Adam with decoupled weight decay, in place, elementwise (R, P)."""
         self.updates += 1
+        rates = lrs[:, None]
         if self.settings.optimiser == "sgd":
             if self.decay is not None:
                 gradient = gradient.addcmul_(self.flat, self.decay)
-            if self.moments:
-                gradient = self.moments[0].mul_(self.settings.momentum).add_(gradient)
-            self.flat.addcmul_(gradient * self.factor, -lrs[:, None])
+            velocity = self.moments[0] if self.moments else None
+            sgd_(self.flat, gradient, rates, factor=self.factor, momentum=self.settings.momentum, velocity=velocity)
             return
-        (first, second), (b1, b2) = self.moments, BETAS
         if self.decay is not None:
-            self.flat.mul_(1 - lrs[:, None] * self.decay)
-        first.lerp_(gradient, 1 - b1)
-        second.mul_(b2).addcmul_(gradient, gradient, value=1 - b2)
-        root = (second / (1 - b2**self.updates)).sqrt_().add_(EPSILON)
-        move = (first / root).mul_(self.factor)
-        self.flat.addcmul_(move, -lrs[:, None], value=1 / (1 - b1**self.updates))
+            shrink_(self.flat, rates, self.decay)
+        adam_(self.flat, gradient, rates, self.moments, self.updates, factor=self.factor)
 
     def evaluate(self, x: Tensor, y: Tensor) -> Tensor:
         """Mean loss (R,) on the points x (points, D), y (points,); inf where a run overflowed."""

@@ -12,6 +12,7 @@ from lrtransfer.images.catalogue import KNOWN
 from lrtransfer.numerics.arguments import choice, finite, one, positive, refuse
 from lrtransfer.residual.networks import training
 from lrtransfer.residual.networks.settings import KINDS, NetworkSettings, evaluation_steps, from_dict
+from lrtransfer.sweeps.devices import PRECISIONS
 from lrtransfer.sweeps.tasks import Run, Task, by_settings
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ IMAGENET = 1_281_167  # images to train on in the whole of it; a folder may hold
 
 class ResidualTask(Task):
     """One kind of residual network."""
+
+    precisions = PRECISIONS
+    compiles = True
 
     def __init__(self, settings: type[NetworkSettings]) -> None:
         self.kind, self.settings = settings.kind, settings

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lrtransfer.stages.transformer.text import MaskedBatches, Text
+from lrtransfer.sweeps.optimisers import adam_, shrink_
 
 if TYPE_CHECKING:
     from lrtransfer.stages.transformer.settings import Growth, StagedTransformer
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Shapes = Mapping[str, tuple[int, ...]]
 OUTPUTS = ("out", "down")  # zero here makes f = 0
-BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8  # AdamW's, torch's defaults
 
 
 def block_shapes(width: int, hidden: int) -> dict[str, tuple[int, ...]]:
@@ -149,25 +149,18 @@ class Part:
         self.first, self.second, self.count = torch.zeros_like(self.first), torch.zeros_like(self.second), 0
 
     def step(self, lrs: Tensor, decay: float) -> None:
-        """One step of AdamW at each run's rate, lrs (R, 1), with decay on matrices only.
-
-        m <- b1 m + (1 - b1) g,  v <- b2 v + (1 - b2) g^2,
-        w <- (1 - lr decay) w - lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + epsilon)
-        """
+        """One step of AdamW at each run's rate, lrs (R, 1), with decay on matrices only."""
         if self.flat.grad is None:
             return
         gradient, self.flat.grad, self.count = self.flat.grad, None, self.count + 1
         with torch.no_grad():
-            self.first.lerp_(gradient, 1 - BETA1)
-            self.second.mul_(BETA2).addcmul_(gradient, gradient, value=1 - BETA2)
-            size = self.second.sqrt().mul_((1 - BETA2**self.count) ** -0.5).add_(EPSILON)
             at = 0
             for shape in self.shapes.values():
                 end = at + math.prod(shape)
                 if len(shape) == 2 and decay:
-                    self.flat[:, at:end].mul_(1 - lrs * decay)
+                    shrink_(self.flat[:, at:end], lrs, decay)
                 at = end
-            self.flat.addcmul_(self.first.div(size), lrs, value=-1 / (1 - BETA1**self.count))
+            adam_(self.flat, gradient, lrs, (self.first, self.second), self.count)
 
 
 class Stack:

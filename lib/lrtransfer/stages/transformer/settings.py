@@ -11,7 +11,8 @@ is trained, not before.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from lrtransfer.stages.transformer.text import (
     held_out_batch,
     masked_batches,
     topics,
+    topics_digest,
 )
 
 Array = NDArray[np.float64]
@@ -113,6 +115,39 @@ class StagedTransformer:
 
 
 @dataclass(frozen=True)
+class GrownTransformer(StagedTransformer):
+    """A ``StagedTransformer`` and one method: all a run depends on but its rate and seed, for the sweeps.
+
+    ``start``, ``beta``, ``train_beta``: as in ``Growth``. ``text``: a digest of the text, that of this Python's
+    ``topics`` unless given.
+
+    Raises ``ValueError`` naming the field, at construction.
+    """
+
+    kind: ClassVar[str] = "staged"
+
+    start: str = "random"
+    beta: float | None = None
+    train_beta: bool = True
+    text: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "beta", self.growth.beta)
+        object.__setattr__(self, "text", self.text or topics_digest())
+
+    @property
+    def growth(self) -> Growth:
+        """The method."""
+        return Growth(self.start, self.beta, self.train_beta)
+
+    @property
+    def network(self) -> StagedTransformer:
+        """What is common to all methods."""
+        return StagedTransformer(**{field.name: getattr(self, field.name) for field in fields(StagedTransformer)})
+
+
+@dataclass(frozen=True)
 class StageCurves:
     """Learning curves of several methods at one rate and seed. E evaluations, M methods.
 
@@ -172,7 +207,7 @@ def train_runs(
 
     Returns ``steps`` (E,), ``stage`` (E,), ``losses`` (E, runs), ``betas`` (stages, runs) and ``final`` (runs,), as in
     ``StageCurves``.
-    Other arguments and errors as in ``train_stages``. Small networks gain by it: ``transformer_runs.groups``.
+    Other arguments and errors as in ``train_stages``. Small networks gain by it: ``task.StagedTask.groups``.
     """
     from lrtransfer.sweeps.devices import resolve_device
 
@@ -183,7 +218,7 @@ def train_runs(
 
     text = topics() if text is None else text
     check = held_out_batch(text.held_out, settings.eval_windows, settings.length, mask=settings.mask)
-    at = sorted({*range(0, settings.steps, settings.eval_every), settings.steps})  # updates within a stage
+    at = evaluated_at(settings)
 
     def tell(updates: int) -> None:
         if progress is not None:
@@ -210,6 +245,11 @@ def train_runs(
     stage = np.repeat(np.arange(1, settings.stages + 1), len(at))
     steps = np.concatenate([s * settings.steps + np.array(at) for s in range(settings.stages)])
     return steps, stage, np.concatenate(losses), betas, final
+
+
+def evaluated_at(settings: StagedTransformer) -> list[int]:
+    """Updates within a stage after which the loss is measured."""
+    return sorted({*range(0, settings.steps, settings.eval_every), settings.steps})
 
 
 def training_batches(settings: StagedTransformer, text: Text, seed: int, stage: int) -> MaskedBatches:

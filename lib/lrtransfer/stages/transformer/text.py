@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -82,6 +83,13 @@ def topics() -> Text:
             if evened := " ".join(paragraph.split()):
                 first.setdefault(evened, paragraph)
     return split_text("\n\n".join(first.values()))
+
+
+@lru_cache(maxsize=1)
+def topics_digest() -> str:
+    """A name for the text that this Python has: equal for equal characters and an equal split."""
+    text = topics()
+    return hashlib.sha256(text.train.tobytes() + text.held_out.tobytes()).hexdigest()[:16]
 
 
 def split_text(text: str, *, held_out: float = HELD_OUT) -> Text:
