@@ -39,14 +39,14 @@ def sole_driver(store: Store, *, wait: bool, note: Callable[[str], None]) -> Ite
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        held = f"store '{store.path}' is in use: {store.driver or 'another process'} trains for it"
+        held = f"store '{store.path}' is in use: {_signed(store)} trains for it"
         if not wait:
             raise StoreError(f"{held}. Wait for it, with wait=True or --wait, or name another store.") from None
         note(f"{held}; waiting for it")
         lock.acquire()
     try:
         now = datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
-        store.driver = f"process {os.getpid()} on {platform.node()} since {now}"
+        _sign(store, f"process {os.getpid()} on {platform.node()} since {now}")
         try:
             yield
         except BaseException:  # what went wrong first is what to tell
@@ -68,9 +68,22 @@ def remember(store: Store, groups: Iterable[tuple[str, list[str]]]) -> Path:
     return store.checkpoints
 
 
+def _sign(store: Store, who: str) -> None:
+    """Say in the store who trains for it: that counts as long as the lock is held."""
+    with store.transaction() as db:
+        db.execute("DELETE FROM driver")
+        db.executemany("INSERT INTO driver VALUES (?)", [(who,)] if who else [])
+
+
+def _signed(store: Store) -> str:
+    with store.transaction() as db:
+        row = db.execute("SELECT who FROM driver").fetchone()
+    return "another process" if row is None else str(row[0])
+
+
 def _leave(store: Store) -> None:
     """Remove checkpoints of which every run is stored, and their folder when it is empty."""
-    store.driver = ""
+    _sign(store, "")
     with store.transaction() as db:
         wanted = {row[0] for row in db.execute("SELECT DISTINCT name FROM checkpoints")}
     for file in store.checkpoints.glob("*"):

@@ -49,6 +49,7 @@ def adam_(
     updates: int,
     *,
     factor: Tensor | None = None,
+    root_first: bool = False,
 ) -> None:
     """One step of Adam; decoupled weight decay is ``shrink_``, before it.
 
@@ -63,12 +64,16 @@ def adam_(
         m and v, of the weights' shape and zero at first; they are changed.
     updates
         t, counted from 1, this one included.
+    root_first
+        Whether the root is taken of v and scaled then, or of v scaled. They differ in the last bit of float32, which
+        thousands of steps amplify: the transformer's 2100 move a final loss by 0.005. Each network keeps to its own.
     """
     (first, second), (b1, b2) = moments, BETAS
     first.lerp_(gradient, 1 - b1)
     second.mul_(b2).addcmul_(gradient, gradient, value=1 - b2)
-    root = (second / (1 - b2**updates)).sqrt_().add_(EPSILON)
-    move = first / root
+    corrected = 1 - b2**updates
+    root = second.sqrt().mul_(corrected**-0.5) if root_first else (second / corrected).sqrt_()
+    move = first / root.add_(EPSILON)
     if factor is not None:
         move.mul_(factor)
     weights.addcmul_(move, -lrs, value=1 / (1 - b1**updates))

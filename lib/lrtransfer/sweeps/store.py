@@ -159,20 +159,6 @@ class Store:
             db.executemany(f"INSERT OR IGNORE INTO runs VALUES ({', '.join('?' * 13)})", rows)
             db.executemany("DELETE FROM checkpoints WHERE key = ?", [(row[0],) for row in rows])
 
-    @property
-    def driver(self) -> str:
-        """Who trains for the store, in words: it counts as long as the lock is held."""
-        with self._named_errors():
-            row = self._db.execute("SELECT who FROM driver").fetchone()
-        return "" if row is None else str(row[0])
-
-    @driver.setter
-    def driver(self, who: str) -> None:
-        with self.transaction() as db:
-            db.execute("DELETE FROM driver")
-            if who:
-                db.execute("INSERT INTO driver VALUES (?)", (who,))
-
     def has(self, keys: Iterable[str]) -> set[str]:
         """Those of the keys that the store has a finished run for."""
         with self._named_errors():

@@ -44,8 +44,8 @@ class WidthNetwork:
 
     kind: ClassVar[str] = "width"
 
-    X: Array = field(compare=False, repr=False)
-    y: Array = field(compare=False, repr=False)
+    X: Any = field(compare=False, repr=False)  # (m, d)
+    y: Any = field(compare=False, repr=False)  # (m,)
     width: int
     hidden_layers: int
     steps: int

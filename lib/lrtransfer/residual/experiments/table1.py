@@ -42,6 +42,11 @@ def built_row(parametrisation: str, width: int, depth: int, gamma0: float = 1.0,
 
 def symbol_values(row: Mapping[str, str], width: int, depth: int, gamma0: float = 1.0) -> Array:
     """The symbols of a row of ``table1()``, such as "gamma_0/sqrt(N L)", as numbers: its six entries after the name."""
-    names = {"N": width, "L": depth, "gamma_0": gamma0, "sqrt": math.sqrt, "__builtins__": {}}
-    entries = list(row.values())[1:]
-    return np.array([eval(entry.replace("^", "**").replace(" ", "*"), names) for entry in entries], dtype=float)
+    from sympy import lambdify, symbols
+    from sympy.parsing.sympy_parser import convert_xor, implicit_multiplication, parse_expr, standard_transformations
+
+    names = symbols("N L gamma_0", positive=True)
+    known = {str(name): name for name in names}
+    rules = (*standard_transformations, convert_xor, implicit_multiplication)
+    expressions = [parse_expr(entry, local_dict=known, transformations=rules) for entry in list(row.values())[1:]]
+    return np.array(lambdify(names, expressions, "math")(width, depth, gamma0), dtype=float)

@@ -160,7 +160,7 @@ class Part:
                 if len(shape) == 2 and decay:
                     shrink_(self.flat[:, at:end], lrs, decay)
                 at = end
-            adam_(self.flat, gradient, lrs, (self.first, self.second), self.count)
+            adam_(self.flat, gradient, lrs, (self.first, self.second), self.count, root_first=True)
 
 
 class Stack:
