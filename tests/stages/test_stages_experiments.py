@@ -138,7 +138,7 @@ def test_a_sweep_of_methods_is_what_train_stages_gives(tmp_path):
     file = tmp_path / "staged.toml"
     file.write_text(
         'lrs = [0.003, 0.01]\nseeds = [1]\n[network]\nkind = "staged"\nwidth = 8\nheads = 2\nstages = 3\nsteps = 3\n'
-        "batch = 3\nlength = 8\nwarmup = 1\neval_every = 2\neval_windows = 6\n"
+        "batch = 3\nlength = 8\nwarmup = 1\neval_every = 2\neval_windows = 6\nfinal_share = 0.1\n"
         '[[curves]]\nstart = ["random", "stacking"]\n[[curves]]\nstart = "stacking"\nbeta = 0.9\n'
     )
     sweep = read_sweep(file)
