@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -58,8 +59,6 @@ def test_a_chapter_runs_in_an_empty_folder_on_one_thread(book):
 
 @pytest.mark.parametrize("end", ["SIGKILL", "SIGINT"])
 def test_no_kernel_outlives_a_build_that_is_ended(book, tmp_path, end):
-    import signal
-
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     # The kernel holds the pipe open as long as it lives, and its reader then reads to the end.

@@ -224,7 +224,7 @@ def executed_notebook(name: str) -> Any:
     """The executed notebook of a chapter (``depth``), as Sphinx shows it.
 
     Read from the cache: what MyST-NB writes to _build/jupyter_execute lacks the outputs when they come from a cache.
-    Raises ``KeyError`` when the chapter has not been executed as it stands.
+    Raises ``KeyError`` when the last build executed other cells than the chapter has now.
     """
     from jupyter_cache import get_cache
 
