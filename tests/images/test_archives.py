@@ -37,6 +37,19 @@ def test_batches_pickled_by_python_3_are_read_too(protocol, batches, tmp_path):
     assert raw.train_x[24 + 5, 7, 9, 2] == x[5, 2048 + 7 * 32 + 9]  # blue plane, row 7, column 9
 
 
+def test_every_picture_and_label_of_an_archive_comes_back(archive, batches, tmp_path):
+    (tmp_path / "c.tar.gz").write_bytes(archive)
+    raw = read_cifar10(tmp_path / "c.tar.gz", show=False)
+    training = [batches[f"data_batch_{k}"] for k in range(1, 6)]
+    for kept, labels, parts in (
+        (raw.train_x, raw.train_y, training),
+        (raw.test_x, raw.test_y, [batches["test_batch"]]),
+    ):
+        planes = np.concatenate([x for x, _ in parts]).reshape(-1, 3, 32, 32)  # red, green, blue, each row by row
+        np.testing.assert_array_equal(kept, planes.transpose(0, 2, 3, 1))
+        np.testing.assert_array_equal(labels, np.concatenate([y for _, y in parts]))
+
+
 class Malicious:
     def __reduce__(self):
         return (os.system, ("touch was-run",))

@@ -12,10 +12,13 @@ from lrtransfer.page.pictures import Picture
 from lrtransfer.page.style import (
     ABOVE,
     BAND,
+    BEHIND,
     BIG,
     BOLD,
+    CAP,
     CYCLE,
     DASHES,
+    GUIDE,
     HAIRLINE,
     MARK,
     THIN,
@@ -70,6 +73,36 @@ def rate_sweeps(
     for rates, table, optimum, name, color in zip(lrs, losses, best, names, ordered_colors(len(names)), strict=True):
         mark = None if optimum.on_edge else (optimum.low, optimum.lr, optimum.high)
         rate_sweep(ax, rates, table, label=name, color=color, best=mark)
+
+
+def optima(
+    ax: Axes,
+    sizes: ArrayLike,
+    best: Sequence[BestLR],
+    *,
+    color: Any,
+    marker: str = "o",
+    label: str | None = None,
+    relative: bool = False,
+    join: bool = True,
+) -> None:
+    """log2 of the best rates against size, with errors over seeds; open where one is on the edge of its sweep.
+
+    relative  to the first of them; join  whether a line goes through the points
+    """
+    height = np.log2([b.lr for b in best]) - (np.log2(best[0].lr) if relative else 0.0)
+    line = "-" if join else "none"
+    ax.errorbar(
+        sizes, height, [b.spread for b in best], color=color, ls=line, elinewidth=THIN, capsize=CAP, label=label
+    )
+    for x, y, optimum in zip(np.asarray(sizes), height, best, strict=True):
+        ax.plot(x, y, marker, color=color, ms=MARK, mfc="white" if optimum.on_edge else color)
+
+
+def power_guide(ax: Axes, sizes: ArrayLike, first: float, power: float) -> None:
+    """A grey line from the value ``first`` at the first of the sizes that falls or rises with a ``power`` of them."""
+    x = np.asarray(sizes, dtype=float)
+    ax.plot(x, first * (x / x[0]) ** power, color=GUIDE, lw=THIN, zorder=BEHIND)
 
 
 def family(ax: Axes, x: ArrayLike, curves: ArrayLike, names: Sequence[str] | None = None, **look: Any) -> None:

@@ -46,8 +46,8 @@ BAND, SHADE, FILL = 0.25, 0.12, 0.55
 FAINT = 0.4
 """Opacity of a cloud of dots, and of a curve that crosses its panel from end to end."""
 
-SMALL, TINY = 8.5, 7.5
-"""Font sizes of legends in crowded panels, and of notes inside a panel."""
+TITLE, SMALL, TINY = 9.5, 8.5, 7.5
+"""Font sizes of titles and of legends in crowded panels, and of notes inside a panel."""
 
 BEHIND, ABOVE = 0, 5
 """Drawing order of guides and of marks, below and above the curves."""

@@ -1,17 +1,20 @@
 """Residual networks in four parametrisations: does the best rate survive a change of depth and width?
 
-Trained. ``parametrisation``: multiplier, initial scale and rates of every layer, with reasons. ``settings``: a
-network and its training, one frozen dataclass a kind of network. ``data``: images by name. ``training``: settings in,
-losses out, many runs as one program (``network`` by hand for the plain MLP, ``stacked`` with ``modules`` for
-everything else; ``runs`` is the loop they share). ``coordinates``: does every layer move as the theory says, also in a
-model of your own. ``experiments``: what the chapter trains under each preset.
+Source: Bordelon, Noci, Li, Hanin and Pehlevan, 'Depthwise hyperparameter transfer in residual networks' (2024).
 
-In the limit. ``linear_limit``: the linear network at infinite width, any depth. ``lazy``: the frozen ReLU network.
-``nonlinear_limit``: wide networks that learn features. ``finite``: networks to hold them to; ``comparisons`` does for
-outputs and kernels, ``fitting`` for best rates, with the small errors of ``controls``. ``slider``: a figure that moves.
-
-At scale. ``sweep`` and ``sweep_file``: what to train; ``runner`` trains it here or on other machines; ``store`` keeps
-it; ``command`` is ``lrtransfer sweep``.
+``networks``, which train
+    ``parametrisation``: multiplier, initial scale and rates of every layer, with reasons. ``settings``: a network and
+    its training, a frozen dataclass for each of four kinds. ``training``: settings in, losses out, many runs as one
+    program: by ``residual_mlp`` for the plain MLP, by ``stacked`` with ``modules`` for everything else; ``runs`` is
+    the loop they share. ``task``: the same as a task of ``lrtransfer.sweeps``. ``coordinates``: how far every layer
+    moves, also in a model of your own (``callbacks`` checks its functions); ``stepping``: the optimisers there.
+``theory``, the limit
+    ``linear_limit``: linear networks at infinite width, any depth, by the fields of ``linear_fields``. ``lazy``: frozen
+    features. ``nonlinear_limit``: very wide networks that learn features. ``trained_ensemble``: networks to hold them
+    to, stepped by ``descent``. ``gaps`` compares outputs and kernels, ``fitting`` best rates; ``control_variates``
+    makes their errors small.
+``experiments``, what the chapter trains and reads off its runs
+``slider``, the figure that moves; ``recorded``, the sweeps of results/; ``configs``, settings files, one a figure
 
 Torch, scikit-learn, pooch, distributed and pyarrow are imported when they are used, not before.
 """

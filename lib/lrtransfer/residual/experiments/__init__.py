@@ -1,13 +1,14 @@
 """The experiments of the chapter: what each preset trains, and the functions that train it.
 
-``families`` trains one network at several sizes; ``plans`` lists what every figure trains, for every preset, and
-``depth`` what the opening one does. ``measures`` reads moves, gains and distances off the runs, ``verdicts`` is the
-rule by which a bound holds, fails or is not resolved. ``blocks`` measures what the residual blocks contribute,
-``built`` reads Table 1 off a network, ``resume`` stops a sweep half way and goes on with it.
+``families``: one network at several sizes, trained; ``plans`` lists what every figure trains, for every preset, and
+``depth`` what the opening one does. ``measures`` reads moves, gains, exponents and distances off the runs.
+``table1``: Table 1 read off networks that are built. ``blocks``: what the residual blocks contribute. ``shapes``: wide
+against deep at one budget. ``checked``: coordinate checks held against sweeps. ``limits``: trained networks beside
+their limit. ``miniatures``: the settings files in miniature, and a sweep that is ``interrupted`` and goes on.
 """
 
-from lrtransfer.numerics.fits import power_by_seed as power
 from lrtransfer.residual.experiments.blocks import BlockWork, InnerWork, block_work, inner_work
+from lrtransfer.residual.experiments.checked import CheckedFamily, checks_against_sweeps
 from lrtransfer.residual.experiments.depth import depth_families
 from lrtransfer.residual.experiments.families import (
     Family,
@@ -18,37 +19,54 @@ from lrtransfer.residual.experiments.families import (
     train_values,
 )
 from lrtransfer.residual.experiments.interrupted import StopsAfter
+from lrtransfer.residual.experiments.limits import away_from, compare_lazy, feature_sizes
 from lrtransfer.residual.experiments.measures import (
     between_depths,
     changes_of,
+    exponent_of,
     further,
     gain,
     move,
+    power_of,
     widest,
 )
+from lrtransfer.residual.experiments.miniatures import miniature, settings_files, stop_and_resume
 from lrtransfer.residual.experiments.plans import THEMES, plan
-from lrtransfer.residual.experiments.table1 import built_row, symbol_values
+from lrtransfer.residual.experiments.shapes import Shapes, compare_shapes
+from lrtransfer.residual.experiments.table1 import built_over_symbols, built_row, symbol_values
 
 __all__ = [
     "THEMES",
     "BlockWork",
+    "CheckedFamily",
     "Family",
     "FamilyResult",
     "InnerWork",
+    "Shapes",
     "StopsAfter",
+    "away_from",
     "between_depths",
     "block_work",
+    "built_over_symbols",
     "built_row",
     "changes_of",
+    "checks_against_sweeps",
+    "compare_lazy",
+    "compare_shapes",
     "depth_families",
+    "exponent_of",
+    "feature_sizes",
     "further",
     "gain",
     "inner_work",
+    "miniature",
     "move",
     "optima_row",
     "optimum_text",
     "plan",
-    "power",
+    "power_of",
+    "settings_files",
+    "stop_and_resume",
     "symbol_values",
     "train",
     "train_values",

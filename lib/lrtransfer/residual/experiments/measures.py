@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics.arguments import choice, refuse
 from lrtransfer.numerics.estimates import Estimate
+from lrtransfer.numerics.fits import power_by_seed
 from lrtransfer.rates import BestLR, half_error, shift
 from lrtransfer.residual.networks.coordinates import CoordinateCheck
 
@@ -85,3 +86,17 @@ def changes_of(check: CoordinateCheck, layer: str) -> Array:
     Raises ``ValueError`` for a layer that was not watched.
     """
     return check.changes[:, check.layers.index(choice("layer", layer, check.layers))]
+
+
+def exponent_of(check: CoordinateCheck, layer: str) -> Estimate:
+    """The power of the size with which one watched layer of a coordinate check moves, over its seeds.
+
+    Raises ``ValueError`` for a layer that was not watched.
+    """
+    k = check.layers.index(choice("layer", layer, check.layers))
+    return Estimate(check.exponents[k], check.errors[k], check.changes.shape[-1])
+
+
+def power_of(sizes: ArrayLike, values: ArrayLike) -> Estimate:
+    """The power of the size in values (sizes, seeds), fitted to every seed (``fits.power_by_seed``)."""
+    return Estimate(*power_by_seed(sizes, values), np.shape(values)[-1])

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer.images.catalogue import load
+from lrtransfer.residual.networks.parametrisation import table1
 from lrtransfer.residual.networks.settings import ResidualMLP
 
 Array = NDArray[np.float64]
@@ -50,3 +51,15 @@ def symbol_values(row: Mapping[str, str], width: int, depth: int, gamma0: float 
     rules = (*standard_transformations, convert_xor, implicit_multiplication)
     expressions = [parse_expr(entry, local_dict=known, transformations=rules) for entry in list(row.values())[1:]]
     return np.array(lambdify(names, expressions, "math")(width, depth, gamma0), dtype=float)
+
+
+def built_over_symbols(width: int, depth: int, gamma0: Mapping[str, float]) -> dict[str, Array]:
+    """Every row of ``table1()`` read off a network that is built, over its symbols as numbers: one (6,) a row.
+
+    ``gamma0`` by parametrisation; 1 for sp and ntp.
+    """
+    rows = [(row["parametrisation"], row) for row in table1()]
+    return {
+        name: built_row(name, width, depth, gamma0[name]) / symbol_values(row, width, depth, gamma0[name])
+        for name, row in rows
+    }

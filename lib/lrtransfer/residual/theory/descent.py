@@ -7,7 +7,7 @@ and <.> for the mean over neurons. After t steps W^l has moved by a sum of s < t
     g^l_t = g^{l+1}_t + phi'(h^l_t) z_t
     z_t = beta N^(-1/2) W^l_0' g^{l+1}_t + beta^2 sum_s c_s <g^{l+1}_t g^{l+1}_s> a_s
 
-Only the products with W_0 know how W_0 is kept: as dense matrices (``finite``) or as lazily revealed ones
+Only the products with W_0 know how W_0 is kept: as dense matrices (``trained_ensemble``) or as lazily revealed ones
 (``nonlinear_limit``).
 """
 

@@ -4,7 +4,7 @@ r"""The linear residual network at infinite width: exact training curves, rich o
 
 with unit Gaussian weights, trained on (f - y)^2 / 2 at rate lr gamma_0^2 N on one input with |x|^2 / D = 1. As N
 -> infinity the output becomes deterministic and h, g = gamma_0 N df/dh become Gaussian processes in the training
-time (``_linear_fields`` has the recursion). ``linear_limit`` gives f_t, ``linear_kernels`` also the kernels
+time (``linear_fields`` has the recursion). ``linear_limit`` gives f_t, ``linear_kernels`` also the kernels
 <hh'> and <gg'> of every layer, ``best_theory_lr`` the best rate with no network trained at all.
 
 f_t / y depends on lr and gamma_0 y alone: a larger target is a richer network, not a larger rate.
@@ -76,7 +76,7 @@ def linear_limit(
     size in a step; those are extrapolated from L = 24, 48, 96 from there on. Every one seen diverged soon after.
     At branch > 1/2 and infinite depth the blocks vanish: a two-layer network.
     Raises ValueError naming the argument.
-    Source: Sec. 4.3.2 of the paper; the recursion is that of ``_linear_fields``.
+    Source: Sec. 4.3.2 of the paper; the recursion is that of ``linear_fields``.
     """
     rate, scale, y, layers, steps, branch = _arguments(lr, gamma0, depth, steps, target, branch)
     shape = arguments.broadcast(lr=rate, gamma0=scale, target=y)

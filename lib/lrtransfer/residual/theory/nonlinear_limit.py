@@ -3,11 +3,11 @@ r"""Residual networks of huge width, rich or lazy, any activation: neurons sampl
 The limit N -> infinity of a nonlinear network is a law for single neurons: h_t and g_t of a neuron are driven by
 Gaussian sources and by the responses of the matrix to what it was asked before, and all kernels are averages over
 neurons. Sampling N neurons of that law is the same as training a network of N neurons whose matrices are revealed
-product by product (``lrtransfer.width.LazyGaussian``): exact in law at width N, with memory O(N) instead of
+product by product (``numerics.lazy_gaussian``): exact in law at width N, with memory O(N) instead of
 O(N^2), so N can be tens of thousands. What separates it from the limit is a bias O(1/N) and a
 spread O(1/sqrt(N)), which the standard error over draws measures. No response function has to be estimated.
 
-A linear network needs no neurons: in rotated coordinates (``lrtransfer.width.Rotated``) the cost does not depend
+A linear network needs no neurons: in rotated coordinates (its ``Rotated``) the cost does not depend
 on N, and N = infinity is exact. That is a second route to ``linear_limit``, sharing nothing with its recursion.
 
 Source: Sec. 4 of the paper (the limit), by Bolthausen's conditioning instead of response functions.

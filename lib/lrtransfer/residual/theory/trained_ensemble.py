@@ -5,7 +5,7 @@ r"""Finite residual networks on one input or a few, many draws of the weights at
     f = w . phi(h^L) / (gamma_0 N)
 
 with unit Gaussian weights, trained by gradient descent at rate lr gamma_0^2 N on the mean of (f - y)^2 / 2 over P
-inputs: the 1/sqrt(L)-muP row of Table 1 at branch = 1/2, muP at branch = 0. The descent is in ``_descent``.
+inputs: the 1/sqrt(L)-muP row of Table 1 at branch = 1/2, muP at branch = 0. The descent is in ``descent``.
 
 Source: Eqs. 1-2 and Table 1 of the paper.
 """
