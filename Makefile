@@ -35,7 +35,6 @@ picture: book
 
 check: $(READY)
 	$(BIN)/ruff check $(SOURCES)
-	$(BIN)/ruff check --select F notebooks
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/python tools/notebooks/cells.py check
 	$(BIN)/mypy

@@ -3,7 +3,7 @@
 python tools/notebooks/cells.py format              format the cells of every page, in place
 python tools/notebooks/cells.py format depth width  those of these pages
 python tools/notebooks/cells.py check               name what is wrong, as book/depth.md:123:5: ..., and fail
-python tools/notebooks/cells.py check depth         the same for one page, whether it is in NOT_YET or not
+python tools/notebooks/cells.py check depth         the same for one page
 
 A page is one program: a name defined in one cell and used in another is known, an import that no cell uses is not.
 The rules are those of pyproject.toml, and a cell has at most 40 lines, not counting its options. ``# noqa: RULE`` works
@@ -28,8 +28,6 @@ import execute
 
 ROOT = execute.ROOT
 LONGEST = 40  # lines of a cell
-# Pages that `check` passes over unless it is given them; the Makefile looks for undefined names in their notebooks.
-NOT_YET = ("residual",)
 RUFF = str(Path(sys.executable).with_name("ruff"))
 
 
@@ -136,7 +134,7 @@ def main(arguments: list[str] | None = None) -> int:
             if chosen.action == "format":
                 if changed := rewrite(pages[name]):
                     print(f"book/{name}.md: {changed} cells formatted")
-            elif chosen.pages or name not in NOT_YET:
+            else:
                 for message in faults(pages[name]):
                     print(message)
                     wrong += 1
@@ -144,7 +142,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(error)
         return 2
     if chosen.action == "check" and not wrong:
-        print("The cells are clean." + f" Not looked at: {', '.join(NOT_YET)}." * bool(NOT_YET and not chosen.pages))
+        print("The cells are clean.")
     return bool(wrong)
 
 
