@@ -32,11 +32,18 @@ class OnEdgeWarning(UserWarning):
 class BestLR:
     """The best rate of a sweep; all rates in the unit of the rates searched.
 
-    ``lr``: the optimum of the mean log loss.
-    ``low``, ``high``: ``lr`` divided and multiplied by 2**s, with s the standard error over seeds, in
-    octaves. ``on_edge``: True when the grid does not resolve the optimum (see ``best_lr``); ``lr`` is then
-    only a bound. ``seeds``: how many there were, 0 where that is not known. ``halves``: the optima of every half of
-    the seeds (``halves_of``), from which errors are taken.
+    Attributes
+    ----------
+    lr
+        the optimum of the mean log loss
+    low, high
+        ``lr`` divided and multiplied by 2**s, with s the standard error over seeds, in octaves
+    on_edge
+        True when the grid does not resolve the optimum (see ``best_lr``); ``lr`` is then only a bound
+    seeds
+        how many there were, 0 where that is not known
+    halves
+        the optima of every half of the seeds (``halves_of``), from which errors are taken
     """
 
     lr: float
@@ -56,11 +63,17 @@ class BestLR:
 class Drift:
     """How the best rate moves with size, from a straight line through log2 rate against log2 size.
 
-    ``slope``: octaves of rate per octave of size; 0 means that the rate transfers, -1 that it falls like
-    1/size. ``slope_error``: the standard error of the slope over seeds; without seeds, from the scatter of the
-    points about the line (see ``drift``). ``total``: log2 of the last best rate over the first, no fit involved.
-    ``on_edge``: True when any of the best rates was at the edge of its sweep; the slope then is not a
-    measurement.
+    Attributes
+    ----------
+    slope
+        octaves of rate per octave of size; 0 means that the rate transfers, -1 that it falls like 1/size
+    slope_error
+        standard error of the slope over seeds; without seeds, from the scatter of the points about the line (see
+        ``drift``)
+    total
+        log2 of the last best rate over the first, no fit involved
+    on_edge
+        True when any of the best rates was at the edge of its sweep; the slope then is not a measurement
     """
 
     slope: float
@@ -71,7 +84,18 @@ class Drift:
 
 @cache
 def halves_of(seeds: int) -> tuple[tuple[int, ...], ...]:
-    """Every choice of seeds with ``seeds // 2`` of them left out; above 11 seeds 200 such choices, always the same."""
+    """Every choice of seeds with ``seeds // 2`` of them left out; above 11 seeds 200 such choices, always the same.
+
+    Parameters
+    ----------
+    seeds
+        how many seeds there are
+
+    Returns
+    -------
+    tuple of tuples
+        the indices of the seeds that are kept, ``seeds - seeds // 2`` a choice.
+    """
     kept = seeds - seeds // 2
     if math.comb(seeds, kept) <= 500:
         return tuple(itertools.combinations(range(seeds), kept))
@@ -80,13 +104,28 @@ def halves_of(seeds: int) -> tuple[tuple[int, ...], ...]:
 
 
 def half_error(values: ArrayLike, seeds: int) -> float:
-    """Standard error of a statistic of all seeds, from its ``values`` (halves,) for every half of ``halves_of``.
+    """Standard error of a statistic of all seeds, from its values for every half of ``halves_of``.
 
         error = sqrt((n - d) / d * mean of (v - mean v)^2),    n seeds, d = n // 2 of them left out
 
     For a mean over seeds that is its usual standard error. Unlike the spread of the seeds' own values it also knows
-    what a statistic that jumps does, such as the place of a minimum among noisy points. One seed has the error inf.
-    Source: the delete-d jackknife, Shao and Wu, Ann. Statist. 17 (1989) 1176.
+    what a statistic that jumps does, such as the place of a minimum among noisy points.
+
+    Parameters
+    ----------
+    values
+        v, the statistic for each half, (halves,)
+    seeds
+        n
+
+    Returns
+    -------
+    float
+        the error in the unit of ``values``; inf for one seed.
+
+    References
+    ----------
+    The delete-d jackknife, Shao and Wu, Ann. Statist. 17 (1989) 1176.
     """
     left = seeds // 2
     if left == 0:
@@ -107,8 +146,21 @@ def _vertex(x: Array, y: Array) -> float | None:
 def curve_minimum(x: Array, y: Array) -> tuple[float, bool]:
     """Where one curve is lowest, and whether the grid leaves that unresolved: what ``best_lr`` does to a mean curve.
 
-    x (points,), increasing, three at least; y (points,), inf where a run diverged, finite somewhere. The vertex of the
-    parabola through the lowest point and its neighbours, with the special cases of ``best_lr``.
+    The vertex of the parabola through the lowest point and its neighbours, with the special cases of ``best_lr``.
+
+    Parameters
+    ----------
+    x
+        (points,), increasing, three at least
+    y
+        (points,), inf where a run diverged, finite somewhere
+
+    Returns
+    -------
+    place : float
+        in the unit of x
+    on_edge : bool
+        whether the place is only that of a point at the end of the grid or at the border of divergence.
     """
     lowest = y.min()
     first = int(np.argmin(y))
@@ -138,28 +190,44 @@ def curve_minimum(x: Array, y: Array) -> tuple[float, bool]:
 
 
 def best_lr(lrs: ArrayLike, losses: ArrayLike) -> BestLR:
-    r"""Best learning rate of a sweep: the vertex of a parabola through the mean log loss near its minimum.
+    """Best learning rate of a sweep: the vertex of a parabola through the mean log loss near its minimum.
 
     With x = log2 lr and y = mean over seeds of ln loss (the log of the geometric mean), the parabola through
     the lowest point and its two neighbours has its vertex where the slopes of the two chords, taken at the
     chords' midpoints, interpolate to zero. The vertex is never further than half a grid step from the lowest
     point.
 
-    ``lrs``: the rates searched, shape (lrs,), positive and increasing, at least three; any spacing.
-    ``losses``: losses at those rates, shape (lrs, seeds), positive; ``inf`` marks a run that diverged. A rate
-    at which any seed diverged has an infinite mean: it is never the best, nor a point of the parabola.
+    Parameters
+    ----------
+    lrs
+        the rates searched, (lrs,), positive and increasing, at least three; any spacing
+    losses
+        losses at those rates, (lrs, seeds), positive; ``inf`` marks a run that diverged. A rate at which any seed
+        diverged has an infinite mean: it is never the best, nor a point of the parabola
 
-    The spread: s is the standard error of log2 ``lr`` over seeds, by ``half_error`` from the optima of every half of
-    the seeds, each found as above; zero for a single seed. ``low`` and ``high`` are lr / 2**s and lr * 2**s. A half
-    whose optimum is at the edge enters with that edge.
+    Returns
+    -------
+    BestLR
+        ``low`` and ``high`` are lr / 2**s and lr * 2**s, s the standard error of log2 ``lr`` over seeds, by
+        ``half_error`` from the optima of every half of the seeds, each found as above; zero for a single seed. A half
+        whose optimum is at the edge enters with that edge.
 
-    Special cases: a floor of three or more equal means counts at its middle. A minimum on the first or last
-    rate is unresolved: ``lr`` is that rate, ``on_edge`` is True and an ``OnEdgeWarning`` is issued. The same
-    holds where the neighbour of the minimum diverged, unless the parabola through the minimum and the two
-    points on its other side turns back between them.
+    Raises
+    ------
+    ValueError
+        for rates or losses other than these, NaN, zero or negative losses (their log is not finite: add a floor
+        first), or when no rate kept every seed finite.
 
-    Returns ``BestLR``. Raises ``ValueError`` for rates or losses as above, NaN, zero or negative losses
-    (their log is not finite: add a floor first), or when no rate kept every seed finite.
+    Warns
+    -----
+    OnEdgeWarning
+        where the minimum is on the first or last rate and so unresolved: ``lr`` is that rate and ``on_edge`` True. The
+        same holds where the neighbour of the minimum diverged, unless the parabola through the minimum and the two
+        points on its other side turns back between them.
+
+    Notes
+    -----
+    A floor of three or more equal means counts at its middle.
     """
     rates = positive("lrs", lrs)
     if rates.ndim != 1 or rates.size < 3 or not (np.diff(rates) > 0).all():
@@ -202,11 +270,21 @@ def best_lr(lrs: ArrayLike, losses: ArrayLike) -> BestLR:
 
 
 def shift(first: BestLR, last: BestLR) -> tuple[float, float]:
-    """log2 of the best rate ``last`` over ``first``, and its standard error over seeds, in octaves.
+    """log2 of the best rate ``last`` over ``first``, and its standard error over seeds.
 
     With equally many seeds the error is that of the difference, by ``half_error``: seeds that share weights and
     minibatches are compared with themselves, and for others the pairing does no harm. Otherwise the two spreads
-    count as independent. One seed has the error inf: it is not known.
+    count as independent.
+
+    Parameters
+    ----------
+    first, last
+        results of ``best_lr`` at two sizes
+
+    Returns
+    -------
+    value, error : float
+        in octaves; the error of one seed is inf: it is not known.
     """
     value = float(np.log2(last.lr) - np.log2(first.lr))
     if first.seeds == last.seeds > 0:
@@ -220,8 +298,15 @@ def shift(first: BestLR, last: BestLR) -> tuple[float, float]:
 class MeanCurve:
     """Loss against rate over seeds; all arrays (kept,), of the rates at which no seed diverged.
 
-    ``lrs``: those rates. ``middle``: geometric mean of the losses. ``low``, ``high``: ``middle`` divided and
-    multiplied by exp(s), with s the standard error of the mean log loss (equal to ``middle`` for one seed).
+    Attributes
+    ----------
+    lrs
+        those rates
+    middle
+        geometric mean of the losses
+    low, high
+        ``middle`` divided and multiplied by exp(s), with s the standard error of the mean log loss (equal to
+        ``middle`` for one seed)
     """
 
     lrs: Array
@@ -237,8 +322,22 @@ class MeanCurve:
 def mean_curve(lrs: ArrayLike, losses: ArrayLike) -> MeanCurve:
     """The curve of a sweep, and a band of one standard error, for a figure.
 
-    ``lrs`` (lrs,), positive. ``losses`` (lrs, seeds) or (lrs,), positive, inf where a run diverged. Returns
-    ``MeanCurve``, empty where at every rate some seed diverged. Raises ``ValueError`` for other values.
+    Parameters
+    ----------
+    lrs
+        (lrs,), positive
+    losses
+        (lrs, seeds) or (lrs,), positive, inf where a run diverged
+
+    Returns
+    -------
+    MeanCurve
+        empty where at every rate some seed diverged.
+
+    Raises
+    ------
+    ValueError
+        for other values or shapes.
     """
     rates, table = positive("lrs", lrs), positive("losses", losses, infinite=True)
     if rates.ndim != 1 or table.ndim not in (1, 2) or table.shape[0] != rates.size or not table.size:
@@ -264,10 +363,22 @@ def drift(best_lrs: Sequence[BestLR] | ArrayLike, sizes: ArrayLike) -> Drift:
     The first two say how far other seeds would move the slope of these sizes; only the last asks whether the points
     lie on a line, and of three sizes it has a single degree of freedom.
 
-    ``best_lrs``: the best rates, shape (sizes,): results of ``best_lr`` or plain positive rates.
-    ``sizes``: depths or widths, shape (sizes,), positive and increasing, at least three.
+    Parameters
+    ----------
+    best_lrs
+        the best rates, (sizes,): results of ``best_lr`` or plain positive rates
+    sizes
+        depths or widths, (sizes,), positive and increasing, at least three
 
-    Returns ``Drift``. Raises ``ValueError`` for other shapes or values.
+    Returns
+    -------
+    Drift
+        the slope with its error, without unit.
+
+    Raises
+    ------
+    ValueError
+        for other shapes or values.
     """
     octaves = np.log2(positive("sizes", sizes))
     if octaves.ndim != 1 or octaves.size < 3 or not (np.diff(octaves) > 0).all():
