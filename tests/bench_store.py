@@ -15,9 +15,9 @@ from lrtransfer.residual.networks import training
 from lrtransfer.residual.networks.settings import ResidualMLP
 from lrtransfer.sweeps import driver
 from lrtransfer.sweeps.driver import Trained
-from lrtransfer.sweeps.rows import versions
 from lrtransfer.sweeps.run import run
 from lrtransfer.sweeps.store import Store
+from lrtransfer.sweeps.store.rows import versions
 from lrtransfer.sweeps.sweep import Curve, Sweep
 
 

@@ -21,9 +21,9 @@ from small_stores import CURVE, MLP, filled, put
 
 from lrtransfer.residual.networks.settings import ResNet, VisionTransformer
 from lrtransfer.sweeps.driver import RunError
-from lrtransfer.sweeps.export import export
 from lrtransfer.sweeps.run import run
 from lrtransfer.sweeps.store import Store, StoreError
+from lrtransfer.sweeps.store.export import export
 from lrtransfer.sweeps.sweep import Curve, Sweep
 
 

@@ -54,10 +54,10 @@ from lrtransfer.residual.theory.lazy import LazyProfile, lazy_outputs, linear_nt
 from lrtransfer.residual.theory.linear_limit import LinearLimit, best_theory_lr, linear_kernels, linear_limit
 from lrtransfer.residual.theory.nonlinear_limit import NonlinearLimit, nonlinear_limit
 from lrtransfer.residual.theory.trained_ensemble import empirical_ntk, train_ensemble
-from lrtransfer.sweeps.export import export
 from lrtransfer.sweeps.run import run as run_sweep
 from lrtransfer.sweeps.settings_file import read_sweep, shipped
 from lrtransfer.sweeps.store import Store, StoreError
+from lrtransfer.sweeps.store.export import export
 from lrtransfer.sweeps.sweep import Curve, CurveResult, Sweep, summary
 
 __all__ = [

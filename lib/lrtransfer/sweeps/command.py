@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from lrtransfer.sweeps.executors import check_address
-from lrtransfer.sweeps.export import SUFFIXES, export
 from lrtransfer.sweeps.run import DEVICES, ready, run
 from lrtransfer.sweeps.settings_file import read_sweep, shipped
 from lrtransfer.sweeps.store import Store
+from lrtransfer.sweeps.store.export import SUFFIXES, export
 from lrtransfer.sweeps.sweep import Sweep, labels, summary
 from lrtransfer.sweeps.tasks import task_of
 

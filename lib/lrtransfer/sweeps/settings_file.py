@@ -42,7 +42,7 @@ from typing import Any
 
 from lrtransfer.numerics.arguments import finite, one, positive, refuse
 from lrtransfer.sweeps import tasks
-from lrtransfer.sweeps.rows import named_file
+from lrtransfer.sweeps.store.rows import named_file
 from lrtransfer.sweeps.sweep import Curve, Sweep
 
 _TOP = ("title", "seeds", "precision", "compile", "lrs", "network", "curves")

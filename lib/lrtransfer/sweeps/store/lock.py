@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
-from lrtransfer.sweeps.store import Store, StoreError
+from lrtransfer.sweeps.store.sqlite import Store, StoreError
 
 
 @contextmanager

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics.arguments import refuse
-from lrtransfer.sweeps.keys import full_settings, run_key
-from lrtransfer.sweeps.rows import COLUMNS, StoredRun, has_its_key, read_row, run_row, versions
+from lrtransfer.sweeps.store.keys import full_settings, run_key
+from lrtransfer.sweeps.store.rows import COLUMNS, StoredRun, has_its_key, read_row, run_row, versions
 
 VERSION = 3  # 2: the checksum covers the whole row; 3: one driver at a time, and no claims on runs
 _APPLICATION = 0x6C727472  # "lrtr" in the file's header: tells a store from any other SQLite file

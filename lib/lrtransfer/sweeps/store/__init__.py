@@ -1,0 +1,5 @@
+"""Finished runs in one SQLite file: ``Store``; what names a run, its row, the lock of a driver, and tables of it."""
+
+from lrtransfer.sweeps.store.sqlite import Store, StoreError
+
+__all__ = ["Store", "StoreError"]
