@@ -21,12 +21,21 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Estimate:
-    """A measured ``value`` with its standard ``error`` over so many ``seeds``; the error is inf where it is not known.
+    """A measured value with its standard error over so many seeds.
 
     Value and error are numbers, or arrays of one shape (the rule for bounds is for numbers); ``value, error =
     estimate`` takes them apart. With t the one-sided 95 % quantile of Student's distribution of ``seeds`` - 1 degrees
     of freedom, ``value`` + t ``error`` and ``value`` - t ``error`` are each beyond the true value in one draw of seeds
     of twenty.
+
+    Attributes
+    ----------
+    value
+        what was measured, as a rule a mean over seeds
+    error
+        its standard error, in the unit of ``value``; inf where it is not known
+    seeds
+        how many draws or seeds it is the mean of
     """
 
     value: Any
@@ -35,16 +44,42 @@ class Estimate:
 
     @classmethod
     def of(cls, values: ArrayLike, axis: int = -1) -> Estimate:
-        """The mean of ``values`` over the seeds along ``axis`` with its error, as ``mean_and_error`` has them."""
+        """The mean over seeds with its error, as ``mean_and_error`` has them.
+
+        Parameters
+        ----------
+        values
+            (..., S, ...), one a draw or seed
+        axis
+            that of the S seeds
+
+        Returns
+        -------
+        Estimate
+            value and error without that axis.
+
+        Raises
+        ------
+        ValueError
+            as ``mean_and_error`` does.
+        """
         mean, error = mean_and_error(values, axis)
         return cls(mean, error, np.shape(values)[axis])
 
     @classmethod
     def paired(cls, first: ArrayLike, second: ArrayLike) -> Estimate:
-        """The mean of ``first`` less ``second``, (seeds,) each from the same seeds.
+        """The mean of ``first`` less ``second`` over the same seeds.
 
-        Where runs of one alone diverged the value is inf with the sign of the loser, where runs of both did it is
-        inf; the error is then inf.
+        Parameters
+        ----------
+        first, second
+            (seeds,) each, a pair from each seed; inf where a run diverged
+
+        Returns
+        -------
+        Estimate
+            where runs of one alone diverged the value is inf with the sign of the loser, where runs of both did it is inf;
+            the error is then inf.
         """
         a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
         lost, won = bool(np.isinf(a).any()), bool(np.isinf(b).any())
@@ -79,16 +114,37 @@ class Estimate:
         return quantile(self.seeds) * self.error if 0 < self.error < math.inf else self.error
 
     def ends(self, relation: str) -> tuple[float, float]:
-        """The unfavourable and the favourable end of what ``relation`` bounds: the value, or for "within" its size."""
+        """The unfavourable and the favourable end of what ``relation`` bounds: the value, or for "within" its size.
+
+        Parameters
+        ----------
+        relation
+            "within", "<=" or ">="
+
+        Returns
+        -------
+        worst, best : float
+            in the unit of ``value``, each ``reach`` away from it.
+        """
         if choice("relation", relation, RELATIONS) == ">=":
             return self.value - self.reach, self.value + self.reach
         size = abs(self.value) if relation == "within" else self.value
         return size + self.reach, size - self.reach
 
     def outcome(self, relation: str, bound: float) -> str:
-        """Whether ``value`` is "<=" or ">=" a ``bound``, or "within" it in size.
+        """Whether ``value`` is "<=" or ">=" a bound, or "within" it in size.
 
-        "holds" where the unfavourable end is, "fails" where the favourable end is not, "not resolved" between.
+        Parameters
+        ----------
+        relation
+            "within", "<=" or ">="
+        bound
+            in the unit of ``value``
+
+        Returns
+        -------
+        str
+            "holds" where the unfavourable end is, "fails" where the favourable end is not, "not resolved" between.
         """
         worst, best = self.ends(relation)
         if relation == ">=":
@@ -108,9 +164,23 @@ def mean_and_error(values: ArrayLike, axis: int = -1) -> tuple[Array, Array]:
 
         mean = sum_s v_s / S,    error = sqrt(sum_s (v_s - mean)^2 / (S - 1) / S)
 
-    values (..., S, ...), S draws or seeds, one at least. Returns two arrays without that axis. The error of a single
-    draw is inf: it is not known. Where a value is not finite, mean and error are inf: a run diverged. Raises
-    ValueError naming ``values`` where there is no draw, or a NaN.
+    Parameters
+    ----------
+    values
+        v, (..., S, ...), S draws or seeds, one at least
+    axis
+        that of the draws
+
+    Returns
+    -------
+    mean, error : ndarray
+        without that axis. The error of a single draw is inf: it is not known. Where a value is not finite, mean and
+        error are inf: a run diverged.
+
+    Raises
+    ------
+    ValueError
+        naming ``values`` where there is no draw, or a NaN.
     """
     given = np.asarray(values, dtype=float)
     if given.ndim == 0 or not given.shape[axis] or np.isnan(given).any():
@@ -124,11 +194,23 @@ def mean_and_error(values: ArrayLike, axis: int = -1) -> tuple[Array, Array]:
 
 
 def in_errors(difference: ArrayLike, error: ArrayLike) -> Array:
-    """``difference`` in units of its standard ``error``, arrays that broadcast.
+    """A difference in units of its standard error.
 
-    Zero where the difference is zero, and where the error is inf: nothing is resolved. Raises ValueError where a
-    difference other than zero has the error zero: draws that do not differ cannot say how far a difference is from
-    chance.
+    Parameters
+    ----------
+    difference, error
+        arrays that broadcast, in one unit; the error inf where it is not known
+
+    Returns
+    -------
+    ndarray
+        their quotient; 0 where the difference is 0, and where the error is inf: nothing is resolved.
+
+    Raises
+    ------
+    ValueError
+        where a difference other than zero has the error zero: draws that do not differ cannot say how far a difference
+        is from chance.
     """
     gap, unit = np.broadcast_arrays(np.asarray(difference, dtype=float), np.asarray(error, dtype=float))
     bad = ~(unit >= 0) | ((unit == 0) & (gap != 0))
@@ -139,9 +221,25 @@ def in_errors(difference: ArrayLike, error: ArrayLike) -> Array:
 
 
 def quantile(seeds: int, level: float = LEVEL) -> float:
-    """The ``level`` quantile, in (1/2, 1), of Student's t with ``seeds`` - 1 degrees of freedom; inf for one seed.
+    """One-sided quantile of Student's t for a mean over seeds.
 
-    One-sided: the two-sided interval of confidence c takes the level (1 + c) / 2.
+    Parameters
+    ----------
+    seeds
+        how many; t has one degree of freedom less
+    level
+        share of the distribution below the quantile, in (1/2, 1); the two-sided interval of confidence c takes the level
+        (1 + c) / 2
+
+    Returns
+    -------
+    float
+        in units of the standard error; inf for one seed.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     degrees, share = count("seeds", seeds, minimum=1) - 1, one("level", positive("level", level))
     if not 0.5 < share < 1:

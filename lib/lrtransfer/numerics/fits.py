@@ -21,7 +21,17 @@ _WIDEST = 1e6  # ratio of relative errors: beyond it the better points alone dec
 
 @dataclass(frozen=True)
 class PowerLaw:
-    """A power law ``value = exp(intercept) * size^slope`` and the standard error of its slope."""
+    """A power law ``value = exp(intercept) * size^slope``.
+
+    Attributes
+    ----------
+    slope
+        the exponent of the size, without unit
+    error
+        its standard error
+    intercept
+        log of the value at size 1
+    """
 
     slope: float
     error: float
@@ -29,13 +39,27 @@ class PowerLaw:
 
 
 def line(x: Array, y: Array, weights: Array | None = None) -> tuple[Array, Array, float]:
-    """Weighted least squares for y = intercept + slope x along the first axis.
+    """Weighted least squares for y = intercept + slope x along the first axis; its callers check the arguments.
 
         slope = sum w (x - X) (y - Y) / I,    intercept = Y - slope X,    I = sum w (x - X)^2
 
-    with X and Y the weighted means. x (points,), not all equal; y (points, ...); weights w (points,), positive, 1 by
-    default. Returns slope (...), intercept (...) and I, whose inverse is the variance of the slope where the weights
-    are the inverse variances of y. Its callers check the arguments.
+    with X and Y the weighted means.
+
+    Parameters
+    ----------
+    x
+        (points,), not all equal
+    y
+        (points, ...)
+    weights
+        w, (points,), positive; 1 by default
+
+    Returns
+    -------
+    slope, intercept : ndarray
+        (...) each
+    information : float
+        I, whose inverse is the variance of the slope where the weights are the inverse variances of y.
     """
     w = np.ones(x.size) if weights is None else weights
     centre = float(np.average(x, weights=w))
@@ -52,12 +76,25 @@ def power_law(sizes: ArrayLike, values: ArrayLike, standard_errors: ArrayLike | 
         error = sqrt(sum e^2 / (n - 2) / sum (x - mean x)^2),    e the residuals, x = log size,    or
         error = (sum w (x - X)^2)^(-1/2),    w = (value / standard error)^2,    X the weighted mean of x
 
-    sizes             (n,), positive, three or more different ones
-    values            (n,), positive
-    standard_errors   (n,), positive, of the values: then the second formula, and points are weighted by w; without
-                      them the first, and points count alike
+    Parameters
+    ----------
+    sizes
+        (n,), positive, three or more different ones
+    values
+        (n,), positive
+    standard_errors
+        (n,), positive, of the values, within a factor of a million relative to them: then the second formula, and points
+        are weighted by w; without them the first, and points count alike
 
-    Returns ``PowerLaw``. Raises ValueError naming the argument.
+    Returns
+    -------
+    PowerLaw
+        slope, its error and intercept.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     x, y = np.log(arguments.positive("sizes", sizes)), np.log(arguments.positive("values", values))
     if x.ndim != 1 or np.unique(x).size < 3:
@@ -82,12 +119,25 @@ def power_law(sizes: ArrayLike, values: ArrayLike, standard_errors: ArrayLike | 
 
 
 def power_by_seed(sizes: ArrayLike, values: ArrayLike) -> tuple[Array, Array]:
-    """Exponent of the size, fitted to every seed by least squares on logarithms: mean over seeds, and standard error.
+    """Exponent of the size, fitted to every seed by least squares on logarithms.
 
-    Both as in ``mean_and_error``, so the error of a single seed is inf.
+    Parameters
+    ----------
+    sizes
+        (n,), positive, two or more different ones
+    values
+        (n, ..., S), S seeds
 
-    sizes (n,), positive, two or more different ones; values (n, ..., S). Returns two arrays (...), inf where a value
-    is not positive and finite: a run overflowed, or nothing moved. Raises ValueError naming the argument.
+    Returns
+    -------
+    mean, error : ndarray
+        (...) each, over the seeds as in ``mean_and_error``, so the error of a single seed is inf; both are inf where a
+        value is not positive and finite: a run overflowed, or nothing moved.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     x, given = np.log(arguments.positive("sizes", sizes)), np.asarray(values, dtype=float)
     if x.ndim != 1 or np.unique(x).size < 2:

@@ -41,7 +41,13 @@ _DEPENDENT = 1e-12
 
 
 class Space(Protocol):
-    """Where the vectors on one side of a matrix live."""
+    """Where the vectors on one side of a matrix live.
+
+    Attributes
+    ----------
+    size
+        length of a vector in it, now
+    """
 
     size: int
 
@@ -50,21 +56,50 @@ class Space(Protocol):
 
 
 class Euclidean:
-    """R^dim in its own coordinates; fresh vectors have iid N(0, unit^2) entries."""
+    """R^dim in its own coordinates; fresh vectors have iid N(0, unit^2) entries.
+
+    Parameters
+    ----------
+    dim
+        the number of coordinates, 1 or more
+    unit
+        standard deviation of an entry
+    """
 
     def __init__(self, dim: int, unit: float = 1.0) -> None:
         self.size = arguments.count("dim", dim, minimum=1)
         self.unit = unit
 
     def fresh(self, rng: np.random.Generator, count: int) -> Array:
-        """``count`` new Gaussian vectors as rows, shape (count, dim)."""
+        """New Gaussian vectors as rows.
+
+        Parameters
+        ----------
+        rng
+            what they are drawn from
+        count
+            how many
+
+        Returns
+        -------
+        ndarray
+            (count, dim).
+        """
         return self.unit * rng.standard_normal((count, self.size))
 
 
 class Rotated:
     """R^width in coordinates that name each new direction when it appears; N(0, 1/width) entries.
 
-    ``size`` is the number of directions named so far; older, shorter vectors are those with zeros appended.
+    Parameters
+    ----------
+    width
+        dimension of the space, 1 or more, or ``math.inf``
+
+    Attributes
+    ----------
+    size
+        the number of directions named so far; older, shorter vectors are those with zeros appended
     """
 
     def __init__(self, width: float) -> None:
@@ -72,7 +107,20 @@ class Rotated:
         self.size = 0
 
     def fresh(self, rng: np.random.Generator, count: int) -> Array:
-        """``count`` new Gaussian vectors as rows, shape (count, size) with the size after them."""
+        """New Gaussian vectors as rows.
+
+        Parameters
+        ----------
+        rng
+            what they are drawn from
+        count
+            how many
+
+        Returns
+        -------
+        ndarray
+            (count, size) with the size after them.
+        """
         known = self.size
         new = int(min(count, self.width - known))  # beyond width directions there is nothing left to name
         rows = np.zeros((count, known + new))
@@ -130,18 +178,20 @@ class LazyGaussian:
     Parameters
     ----------
     rows, cols
-        Dimensions, or spaces (``Euclidean``, ``Rotated``), of the answers and of the queries of ``matvec``.
+        dimensions, or spaces (``Euclidean``, ``Rotated``), of the answers and of the queries of ``matvec``
     scale
-        Standard deviation of an entry, in units of the spaces.
+        standard deviation of an entry, in units of the spaces, positive
     seed
-        Anything ``numpy.random.default_rng`` accepts.
+        anything ``numpy.random.default_rng`` accepts
 
     Raises
     ------
     ValueError
-        For a scale that is not positive, and for a query that is longer than its space or not finite.
+        for a scale that is not positive, and for a query that is longer than its space or not finite.
 
-    Source: the conditional law in the module's docstring.
+    References
+    ----------
+    The conditional law in the module's docstring.
     """
 
     def __init__(
@@ -165,11 +215,33 @@ class LazyGaussian:
         return self._right[0].count, self._left[0].count
 
     def matvec(self, x: ArrayLike) -> Array:
-        """``W x`` for one vector or a block of columns, shape (cols,) or (cols, q)."""
+        """The product ``W x``.
+
+        Parameters
+        ----------
+        x
+            one vector or a block of columns, (cols,) or (cols, q)
+
+        Returns
+        -------
+        ndarray
+            (rows,) or (rows, q).
+        """
         return self._ask(x, self._right, self._left, self.cols, self.rows)
 
     def rmatvec(self, x: ArrayLike) -> Array:
-        """``W' x`` for one vector or a block of columns, shape (rows,) or (rows, q)."""
+        """The product ``W' x``.
+
+        Parameters
+        ----------
+        x
+            one vector or a block of columns, (rows,) or (rows, q)
+
+        Returns
+        -------
+        ndarray
+            (cols,) or (cols, q).
+        """
         return self._ask(x, self._left, self._right, self.rows, self.cols)
 
     def known(self) -> Array:
