@@ -38,7 +38,21 @@ MARKS = {REPRODUCED: "✓", CORRECTED: "✓*", UNRESOLVED: "?", FAILED: "✗", O
 
 @dataclass(frozen=True)
 class Statement:
-    """One row of claims.csv: what a paper states and what must be shown for it."""
+    """One row of claims.csv: what a paper states and what must be shown for it.
+
+    Attributes
+    ----------
+    id
+        ``chapter.name``
+    chapter
+        whose page states it
+    seed_label
+        where it stands in the paper
+    claim
+        what the paper states
+    show
+        what must be shown for it
+    """
 
     id: str
     chapter: str
@@ -49,7 +63,13 @@ class Statement:
 
 @cache
 def statements() -> dict[str, Statement]:
-    """Every result of the five papers, by id, in the order of claims.csv."""
+    """Every result of the five papers.
+
+    Returns
+    -------
+    dict
+        ``Statement`` by id, in the order of claims.csv.
+    """
     text = files("lrtransfer.page").joinpath("claims.csv").read_text(encoding="utf-8")
     return {row["id"]: Statement(**row) for row in csv.DictReader(text.splitlines())}
 
@@ -58,13 +78,27 @@ def statements() -> dict[str, Statement]:
 class Check:
     """One comparison of a measured number with the expected one.
 
-    what        what was measured, in a few words
-    measured    a number, or an array of which every entry is compared (the worst one is kept)
-    expected    the paper's number, or the corrected one
-    tolerance   largest allowed distance, absolute, in the unit of ``measured``
-    relation    "=" (|measured - expected| <= tolerance), "<=" or ">=" (a bound, with the tolerance as slack)
-    ours        whether the statement is this book's and not the paper's: it is shown, and decides no verdict
-    undecided   whether the error of what was measured leaves a check that does not pass undecided (``Check.of`` says)
+    Attributes
+    ----------
+    what
+        what was measured, in a few words
+    measured
+        a number, or an array of which every entry is compared (the worst one is kept)
+    expected
+        the paper's number, or the corrected one
+    tolerance
+        largest allowed distance, absolute, in the unit of ``measured``
+    relation
+        "=" (|measured - expected| <= tolerance), "<=" or ">=" (a bound, with the tolerance as slack)
+    ours
+        whether the statement is this book's and not the paper's: it is shown, and decides no verdict
+    undecided
+        whether the error of what was measured leaves a check that does not pass undecided (``Check.of`` says)
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
 
     what: str
@@ -101,10 +135,23 @@ class Check:
 
     @classmethod
     def of(cls, estimate: Estimate, what: str, relation: str, bound: float, *, ours: bool = False) -> Check:
-        """The check whose outcome is that of ``estimate``: it passes only where that is "holds".
+        """The check whose outcome is that of an estimate: it passes only where that is "holds".
 
-        ``relation`` "<=", ">=" or "within" (in size) a ``bound``. Its words give value, error and outcome; measured is
-        the end of the interval that is unfavourable.
+        Parameters
+        ----------
+        estimate
+            what was measured, with its error over seeds
+        what
+            in a few words
+        relation, bound
+            "<=", ">=" or "within" (in size) a bound, in the unit of the estimate
+        ours
+            as in ``Check``
+
+        Returns
+        -------
+        Check
+            its words give value, error and outcome; measured is the end of the interval that is unfavourable.
         """
         outcome = estimate.outcome(relation, bound)
         found = f"{what}: {estimate} over {estimate.seeds} seeds, {outcome}; 95 % end"
@@ -134,7 +181,17 @@ class Check:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement together with the checks that a chapter made of it; displays itself with its verdict."""
+    """A statement together with the checks that a chapter made of it; displays itself with its verdict.
+
+    Attributes
+    ----------
+    id
+        of the statement in claims.csv
+    checks
+        in the order in which they are shown
+    correction
+        what must change in the printed statement for the checks to hold; empty when it holds as printed
+    """
 
     id: str
     checks: tuple[Check, ...]
@@ -208,10 +265,26 @@ _session: dict[str, Claim] = {}
 
 
 def judge(id: str, *checks: Check, correction: str = "") -> Claim:
-    """The claim ``id`` with its checks, as a value (``claim`` also displays and remembers it).
+    """A claim with its checks, as a value (``claim`` also displays and remembers it).
 
-    correction  what must change in the printed statement for the checks to hold; empty when it holds as printed
-    Raises ``ValueError`` for an id that claims.csv does not list, and when there is no check.
+    Parameters
+    ----------
+    id
+        of the statement in claims.csv
+    *checks
+        one of the paper's own statement at least
+    correction
+        what must change in the printed statement for the checks to hold; empty when it holds as printed
+
+    Returns
+    -------
+    Claim
+        with its verdict.
+
+    Raises
+    ------
+    ValueError
+        for an id that claims.csv does not list, and when there is no check of the paper's own statement.
     """
     if id not in statements():
         raise refuse("id", id, "an id of claims.csv, such as 'depth.sharpness'")
@@ -223,7 +296,18 @@ def judge(id: str, *checks: Check, correction: str = "") -> Claim:
 
 
 def claim(id: str, *checks: Check, correction: str = "") -> None:
-    """State a claim where it is shown: judge it, remember it for the scorecard, display it (errors as ``judge``)."""
+    """State a claim where it is shown: judge it, remember it for the scorecard, display it.
+
+    Parameters
+    ----------
+    id, *checks, correction
+        as in ``judge``
+
+    Raises
+    ------
+    ValueError
+        as ``judge`` does.
+    """
     from IPython.display import display
 
     _session[id] = record = judge(id, *checks, correction=correction)
@@ -232,7 +316,13 @@ def claim(id: str, *checks: Check, correction: str = "") -> None:
 
 @dataclass(frozen=True)
 class Scorecard:
-    """The claims of one chapter with the verdicts reached so far in this session."""
+    """The claims of one chapter with the verdicts reached so far in this session; displays itself as a table.
+
+    Attributes
+    ----------
+    rows
+        statement and verdict of each, in the order of claims.csv
+    """
 
     rows: tuple[tuple[Statement, str], ...]
 
@@ -250,7 +340,23 @@ class Scorecard:
 
 
 def scorecard(chapter: str) -> Scorecard:
-    """The scorecard of a chapter, for the end of its page: claims not yet stated show as ``open``."""
+    """The scorecard of a chapter, for the end of its page.
+
+    Parameters
+    ----------
+    chapter
+        a chapter of claims.csv, such as "depth"
+
+    Returns
+    -------
+    Scorecard
+        claims not yet stated show as "open".
+
+    Raises
+    ------
+    ValueError
+        for any other chapter.
+    """
     rows = [s for s in statements().values() if s.chapter == chapter]
     if not rows:
         raise refuse("chapter", chapter, "a chapter of claims.csv, such as 'depth'")

@@ -11,7 +11,18 @@ from lrtransfer.page.claims import MEDIA_TYPE, OPEN, statements
 
 
 def recorded(notebook: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The claims that an executed notebook (nbformat 4, as a mapping) carries in its outputs, in order."""
+    """The claims that an executed notebook carries in its outputs.
+
+    Parameters
+    ----------
+    notebook
+        nbformat 4, as a mapping
+
+    Returns
+    -------
+    list of dict
+        what ``Claim.as_dict`` gave, in order.
+    """
     return [
         output["data"][MEDIA_TYPE]
         for cell in notebook["cells"]
@@ -21,12 +32,23 @@ def recorded(notebook: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def assemble(pages: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One entry for every id of claims.csv, in its order, from the executed notebooks of the chapters.
+    """One entry for every id of claims.csv, from the executed notebooks of the chapters.
 
-    pages   address of the page (``"book/depth.html"``) -> its executed notebook
-    Returns dicts with id, chapter, seed_label, claim, verdict, measured, expected, tolerance, correction, checks and
-    where (page and anchor). An id that no page states is ``open`` with empty measurements.
-    Raises ``ValueError`` when a claim is stated twice or by a chapter other than its own.
+    Parameters
+    ----------
+    pages
+        address of the page (``"book/depth.html"``) -> its executed notebook
+
+    Returns
+    -------
+    list of dict
+        with id, chapter, seed_label, claim, verdict, measured, expected, tolerance, relation, correction, checks and where
+        (page and anchor), in the order of claims.csv. An id that no page states is "open" with empty measurements.
+
+    Raises
+    ------
+    ValueError
+        when a claim is stated twice or by a chapter other than its own.
     """
     found: dict[str, dict[str, Any]] = {}
     for address, notebook in pages.items():
@@ -60,10 +82,24 @@ def assemble(pages: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def last_build(start: Path | None = None) -> list[dict[str, Any]]:
-    """The ledger of the last build: ``_build/html/claims.json`` of this folder or one above it.
+    """The ledger of the last build: ``_build/html/claims.json`` of a folder or one above it.
 
-    Raises ``FileNotFoundError`` with the command to run when there is none, ``ValueError`` naming the file when it
-    does not hold the claims.
+    Parameters
+    ----------
+    start
+        where to begin; the current folder by default
+
+    Returns
+    -------
+    list of dict
+        as ``assemble`` gives them.
+
+    Raises
+    ------
+    FileNotFoundError
+        with the command to run when there is none.
+    ValueError
+        naming the file when it does not hold the claims.
     """
     start = Path.cwd() if start is None else start
     for folder in (start, *start.parents):

@@ -15,19 +15,55 @@ from lrtransfer.numerics.arguments import refuse
 
 
 def fixed(value: float, decimals: int) -> str:
-    """``value`` with so many decimals, ties away from zero: what ``toFixed`` gives in the page's script."""
+    """A number with so many decimals, ties away from zero: what ``toFixed`` gives in the page's script.
+
+    Parameters
+    ----------
+    value
+        finite
+    decimals
+        digits after the point
+
+    Returns
+    -------
+    str
+        the number as text.
+    """
     return f"{Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP):f}"
 
 
 def significant(value: float, digits: int) -> str:
-    """``value`` with so many significant digits: ``toPrecision`` for 1e-6 <= |value| < 10**digits."""
+    """A number with so many significant digits: ``toPrecision`` of the page's script.
+
+    Parameters
+    ----------
+    value
+        finite, 1e-6 <= |value| < 10**digits
+    digits
+        how many, 1 or more
+
+    Returns
+    -------
+    str
+        the number as text.
+    """
     exact = Decimal(value)
     return f"{exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), ROUND_HALF_UP):f}"
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A line (or, with ``points``, a set of dots): x and y of equal length, and its name in the legend."""
+    """A line, or a set of dots.
+
+    Attributes
+    ----------
+    label
+        its name in the legend
+    x, y
+        of equal length
+    points
+        whether dots are drawn in place of a line
+    """
 
     label: str
     x: Sequence[float]
@@ -37,7 +73,19 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """One set of axes: its curves, labels, fixed limits (so that curves move, not axes) and scales."""
+    """One set of axes.
+
+    Attributes
+    ----------
+    title, xlabel, ylabel
+        words on it
+    xlim, ylim
+        limits, fixed, so that curves move and not axes
+    curves
+        what it shows
+    xlog, ylog
+        whether a scale is logarithmic
+    """
 
     title: str
     xlabel: str
@@ -51,7 +99,15 @@ class Panel:
 
 @dataclass(frozen=True)
 class Picture:
-    """All panels for one setting of the sliders, and one sentence that says what they show."""
+    """All panels for one setting of the sliders.
+
+    Attributes
+    ----------
+    panels
+        from left to right
+    summary
+        one sentence that says what they show
+    """
 
     panels: tuple[Panel, ...]
     summary: str
@@ -63,7 +119,24 @@ class Picture:
 
 @dataclass(frozen=True)
 class Slider:
-    """One control: ``values`` are the settings it steps through, ``start`` the index of the first one shown."""
+    """One control.
+
+    Attributes
+    ----------
+    name
+        the argument of the model's function that it sets
+    label
+        what the reader sees
+    values
+        the settings it steps through
+    start
+        index of the first one shown
+
+    Raises
+    ------
+    ValueError
+        where ``start`` is no index into ``values``.
+    """
 
     name: str
     label: str
@@ -77,7 +150,17 @@ class Slider:
 
 @dataclass(frozen=True)
 class Model:
-    """A slider figure: its name (``room.figure``, the same in the page's script), its controls, its function."""
+    """A slider figure.
+
+    Attributes
+    ----------
+    name
+        ``room.figure``, the same in the page's script
+    sliders
+        its controls
+    picture
+        from the sliders' values, by name, to what is shown
+    """
 
     name: str
     sliders: tuple[Slider, ...]

@@ -39,7 +39,16 @@ def sweep_curve(
 ) -> None:
     """Draw a curve of ``rates.mean_curve`` with its band, and a minimum.
 
-    best   (low, lr, high) of the best rate: a marker on the curve with a horizontal bar over its spread
+    Parameters
+    ----------
+    ax
+        the axes, which become logarithmic
+    curve
+        what is drawn
+    label, color
+        of the curve
+    best
+        (low, lr, high) of the best rate: a marker on the curve with a horizontal bar over its spread
     """
     ax.plot(curve.lrs, curve.middle, color=color, label=label)
     ax.set_xscale("log", base=2)
@@ -62,14 +71,38 @@ def rate_sweep(
     color: Any,
     best: tuple[float, float, float] | None = None,
 ) -> None:
-    """``sweep_curve`` of ``rates.mean_curve``: ``lrs`` (rates,), ``losses`` (rates, seeds) or (rates,)."""
+    """``sweep_curve`` of ``rates.mean_curve``.
+
+    Parameters
+    ----------
+    ax
+        the axes, which become logarithmic
+    lrs
+        (rates,), positive
+    losses
+        (rates, seeds) or (rates,), positive, inf where a run diverged
+    label, color, best
+        as in ``sweep_curve``
+    """
     sweep_curve(ax, mean_curve(lrs, losses), label=label, color=color, best=best)
 
 
 def rate_sweeps(
     ax: Axes, lrs: Sequence[ArrayLike], losses: Sequence[ArrayLike], best: Sequence[BestLR], names: Sequence[str]
 ) -> None:
-    """``rate_sweep`` of every size, dark to light; a best rate on the edge of its sweep is not marked."""
+    """``rate_sweep`` of every size, dark to light.
+
+    Parameters
+    ----------
+    ax
+        the axes
+    lrs, losses
+        one table a size, as in ``rate_sweep``
+    best
+        the best rates; one on the edge of its sweep is not marked
+    names
+        of the sizes, for the legend
+    """
     for rates, table, optimum, name, color in zip(lrs, losses, best, names, ordered_colors(len(names)), strict=True):
         mark = None if optimum.on_edge else (optimum.low, optimum.lr, optimum.high)
         rate_sweep(ax, rates, table, label=name, color=color, best=mark)
@@ -108,7 +141,18 @@ def power_guide(ax: Axes, sizes: ArrayLike, first: float, power: float) -> None:
 def family(ax: Axes, x: ArrayLike, curves: ArrayLike, names: Sequence[str] | None = None, **look: Any) -> None:
     """Draw an ordered family of curves, such as depths, dark to light.
 
-    x (points,); curves (points, members), one column a member; names of the members, for the legend
+    Parameters
+    ----------
+    ax
+        the axes
+    x
+        (points,)
+    curves
+        (points, members), one column a member
+    names
+        of the members, for the legend; none by default
+    **look
+        of ``Axes.plot``
     """
     columns = np.asarray(curves, dtype=float).T
     words: Sequence[str | None] = names or [None] * len(columns)
@@ -120,19 +164,49 @@ FLOOR = 1e-34  # of a loss in double precision: what is drawn below it is roundi
 
 
 def valleys(ax: Axes, rates: ArrayLike, losses: ArrayLike, names: Sequence[str] | None = None) -> None:
-    """``family`` of losses over rates on a logarithmic axis that ends at rounding; diverged runs leave at the top."""
+    """``family`` of losses over rates on a logarithmic axis that ends at rounding; diverged runs leave at the top.
+
+    Parameters
+    ----------
+    ax
+        the axes
+    rates
+        (rates,)
+    losses
+        (rates, members); drawn from ``FLOOR`` up
+    names
+        of the members, for the legend; none by default
+    """
     family(ax, rates, np.maximum(np.asarray(losses, dtype=float), FLOOR), names, lw=THIN)
     ax.set(yscale="log", ylim=(FLOOR, 30))
 
 
 def predicted_minima(ax: Axes, rates: ArrayLike) -> None:
-    """Dots along the bottom of ``valleys``: where a formula puts the best rate of each member."""
+    """Dots along the bottom of ``valleys``: where a formula puts the best rate of each member.
+
+    Parameters
+    ----------
+    ax
+        the axes
+    rates
+        (members,), in the unit of the x axis
+    """
     rates = np.asarray(rates, dtype=float)
     ax.plot(rates, np.full(rates.shape, 10 * FLOOR), "o", color=VERMILION, ms=MARK)
 
 
 def mark_minimum(ax: Axes, x: ArrayLike, y: ArrayLike, *, color: Any) -> None:
-    """A triangle at the lowest finite point of a curve."""
+    """A triangle at the lowest finite point of a curve.
+
+    Parameters
+    ----------
+    ax
+        the axes
+    x, y
+        (points,) each
+    color
+        of the triangle
+    """
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     lowest = int(np.argmin(np.where(np.isfinite(y), y, np.inf)))
     ax.plot(x[lowest], y[lowest], "v", color=color, ms=BIG, mec="white", mew=HAIRLINE, zorder=ABOVE, clip_on=False)
@@ -141,13 +215,36 @@ def mark_minimum(ax: Axes, x: ArrayLike, y: ArrayLike, *, color: Any) -> None:
 def banded(
     ax: Axes, x: ArrayLike, middle: ArrayLike, low: ArrayLike, high: ArrayLike, *, color: Any, **kwargs: Any
 ) -> None:
-    """Draw a curve and the band from ``low`` to ``high`` around it, all (points,); ``kwargs`` are of the curve."""
+    """Draw a curve and the band around it.
+
+    Parameters
+    ----------
+    ax
+        the axes
+    x, middle, low, high
+        (points,) each: the curve, and the band from ``low`` to ``high``
+    color
+        of both
+    **kwargs
+        of the curve, as for ``Axes.plot``
+    """
     ax.plot(x, middle, color=color, **kwargs)
     band(ax, x, low, high, color=color)
 
 
 def draw_picture(picture: Picture) -> Figure:
-    """Draw the value of a slider figure with matplotlib; the page's script draws the same value as SVG."""
+    """Draw the value of a slider figure with matplotlib; the page's script draws the same value as SVG.
+
+    Parameters
+    ----------
+    picture
+        its panels are drawn beside each other
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        open still.
+    """
     figure, axes = panels(1, len(picture.panels), height=3.0, squeeze=False)
     for ax, panel in zip(axes[0], picture.panels, strict=True):
         for curve, color, dash in zip(panel.curves, CYCLE, DASHES, strict=False):
@@ -160,7 +257,18 @@ def draw_picture(picture: Picture) -> Figure:
 
 
 def save_svg(figure: Figure) -> str:
-    """The figure as an SVG document, closed afterwards."""
+    """The figure as an SVG document, closed afterwards.
+
+    Parameters
+    ----------
+    figure
+        of matplotlib
+
+    Returns
+    -------
+    str
+        the document, without a date: the same drawing gives the same text.
+    """
     import io
 
     import matplotlib.pyplot as plt
@@ -172,5 +280,18 @@ def save_svg(figure: Figure) -> str:
 
 
 def labels(prefix: str, values: Sequence[Any]) -> list[str]:
-    """``["L = 1", "L = 2"]`` from ``("L", [1, 2])``, with the infinity sign for ``inf``."""
+    """``["L = 1", "L = 2"]`` from ``("L", [1, 2])``, with the infinity sign for ``inf``.
+
+    Parameters
+    ----------
+    prefix
+        the symbol
+    values
+        its numbers
+
+    Returns
+    -------
+    list of str
+        one a number.
+    """
     return [f"{prefix} = ∞" if v == np.inf else f"{prefix} = {v:g}" for v in values]

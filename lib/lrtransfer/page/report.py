@@ -9,23 +9,56 @@ from lrtransfer.numerics.arguments import refuse
 
 
 def say(text: str) -> None:
-    """Display a Markdown sentence that carries numbers of the run, so that prose cannot drift from them."""
+    """Display a Markdown sentence that carries numbers of the run, so that prose cannot drift from them.
+
+    Parameters
+    ----------
+    text
+        Markdown
+    """
     from IPython.display import Markdown, display
 
     display(Markdown(text))
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], digits: int = 4) -> None:
-    """Display a table; numbers are shown with ``digits`` significant digits.
+    """Display a table.
 
-    columns  headings
-    rows     one sequence a row, as long as ``columns``
+    Parameters
+    ----------
+    columns
+        headings
+    rows
+        one sequence a row, as long as ``columns``
+    digits
+        significant digits of numbers
+
+    Raises
+    ------
+    ValueError
+        for a row of another length.
     """
     say(markdown_table(columns, rows, digits))
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], digits: int = 4) -> str:
-    """The Markdown source of ``table``."""
+    """The Markdown source of ``table``.
+
+    Parameters
+    ----------
+    columns, rows, digits
+        as in ``table``
+
+    Returns
+    -------
+    str
+        one line a row, headings first.
+
+    Raises
+    ------
+    ValueError
+        for a row of another length.
+    """
     lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
     for row in rows:
         if len(row) != len(columns):

@@ -23,22 +23,59 @@ T = TypeVar("T")
 
 
 def preset() -> str:
-    """The preset in force: ``"smoke"``, ``"book"`` or ``"full"``.
+    """The preset in force.
 
-    Raises ``ValueError`` when the environment variable holds any other word.
+    Returns
+    -------
+    str
+        "smoke", "book" or "full".
+
+    Raises
+    ------
+    ValueError
+        when the environment variable holds any other word.
     """
     return choice(VARIABLE, os.environ.get(VARIABLE) or "book", PRESETS)
 
 
 def choose(*, smoke: T, book: T, full: T) -> T:
-    """The value that belongs to the preset in force."""
+    """The value that belongs to the preset in force.
+
+    Parameters
+    ----------
+    smoke, book, full
+        one value a preset
+
+    Returns
+    -------
+    object
+        one of the three.
+
+    Raises
+    ------
+    ValueError
+        as ``preset`` does.
+    """
     return {"smoke": smoke, "book": book, "full": full}[preset()]
 
 
 def runs_folder(name: str) -> Path | None:
-    """The folder ``name`` within ``LRTRANSFER_RUNS``, made if it is not there; None where that is not set.
+    """A folder within ``LRTRANSFER_RUNS``, made if it is not there.
 
-    Raises ``ValueError`` naming the variable where the folder cannot be made.
+    Parameters
+    ----------
+    name
+        of the folder
+
+    Returns
+    -------
+    Path or None
+        None where the variable is not set.
+
+    Raises
+    ------
+    ValueError
+        naming the variable where the folder cannot be made.
     """
     chosen = os.environ.get(RUNS)
     if not chosen:
@@ -52,7 +89,13 @@ def runs_folder(name: str) -> Path | None:
 
 
 def sentence() -> str:
-    """What a chapter says before it trains: the preset in force, how to choose another, and whether runs are kept."""
+    """What a chapter says before it trains: the preset in force, how to choose another, and whether runs are kept.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
     chosen = os.environ.get(RUNS)
     kept = (
         f"runs are kept in `{chosen}`" if chosen else f"set `{RUNS}` to a folder to keep the runs of a stopped session"

@@ -18,9 +18,14 @@ from lrtransfer.page.plots import draw_picture, save_svg
 def slider_figure(model: Model, *, caption: str, alt: str) -> None:
     """Display a slider figure.
 
-    model    what it shows and its controls
-    caption  what to see, shown under the figure
-    alt      what a reader who cannot see it is told, in a sentence
+    Parameters
+    ----------
+    model
+        what it shows and its controls
+    caption
+        what to see, shown under the figure
+    alt
+        what a reader who cannot see it is told, in a sentence
     """
     from IPython.display import display
 
@@ -37,19 +42,53 @@ def slider_figure(model: Model, *, caption: str, alt: str) -> None:
 
 
 class Drawing(NamedTuple):
-    """A picture as SVG, and its sentence."""
+    """A picture as SVG, and its sentence.
+
+    Attributes
+    ----------
+    svg
+        the document
+    summary
+        of the picture
+    """
 
     svg: str
     summary: str
 
 
 def drawn(picture: Picture) -> Drawing:
-    """Draw a picture with matplotlib."""
+    """Draw a picture with matplotlib.
+
+    Parameters
+    ----------
+    picture
+        what is drawn
+
+    Returns
+    -------
+    Drawing
+        its SVG and sentence.
+    """
     return Drawing(save_svg(draw_picture(picture)), picture.summary)
 
 
 def static_html(model: Model, first: Drawing, *, caption: str, alt: str) -> str:
-    """The figure for a page without a kernel: controls, the drawing at their start values, and the caption."""
+    """The figure for a page without a kernel: controls, the drawing at their start values, and the caption.
+
+    Parameters
+    ----------
+    model
+        whose name and controls the page's script reads
+    first
+        the drawing at the controls' start
+    caption, alt
+        as in ``slider_figure``
+
+    Returns
+    -------
+    str
+        one ``figure`` element.
+    """
     sliders = [{"name": s.name, "label": s.label, "values": list(s.values), "start": s.start} for s in model.sliders]
     picture = base64.b64encode(first.svg.encode()).decode()
     return (

@@ -87,40 +87,92 @@ def use_house_style() -> None:
 
 
 def ordered_colors(n: int) -> list[Any]:
-    """``n`` colours from dark to light for an ordered family; the lightest is still legible on white."""
+    """Colours from dark to light for an ordered family; the lightest is still legible on white.
+
+    Parameters
+    ----------
+    n
+        how many
+
+    Returns
+    -------
+    list
+        n colours, (4,) each: red, green, blue, opacity.
+    """
     import matplotlib as mpl
 
     return list(mpl.colormaps["cividis"](np.linspace(0.0, 0.82, n)))
 
 
 def panels(rows: int, columns: int, *, height: float = 2.7, **kwargs: Any) -> tuple[Figure, Any]:
-    """A figure of ``rows`` x ``columns`` axes at the page's width; ``height`` of a row in inches."""
+    """A figure of ``rows`` x ``columns`` axes at the page's width, 7.2 inches.
+
+    Parameters
+    ----------
+    rows, columns
+        how many panels below and beside each other
+    height
+        of a row, in inches
+    **kwargs
+        of ``matplotlib.pyplot.subplots``
+
+    Returns
+    -------
+    figure, axes
+        as ``matplotlib.pyplot.subplots`` gives them.
+    """
     import matplotlib.pyplot as plt
 
     return plt.subplots(rows, columns, figsize=(7.2, height * rows), **kwargs)
 
 
 def panel_letters(axes: Any) -> None:
-    """Put A, B, C ... at the upper left of each axes, in reading order."""
+    """Put A, B, C ... at the upper left of each axes, in reading order.
+
+    Parameters
+    ----------
+    axes
+        an array of axes of any shape, or one
+    """
     for letter, ax in zip("ABCDEFGHIJKLMNOP", np.ravel(axes), strict=False):
         ax.text(-0.02, 1.04, letter, transform=ax.transAxes, ha="right", va="bottom", fontweight="bold")
 
 
 def major_ticks(figure: Figure) -> None:
-    """Drop the minor ticks of all axes, also of short logarithmic ones: in small panels they are clutter."""
+    """Drop the minor ticks of all axes, also of short logarithmic ones: in small panels they are clutter.
+
+    Parameters
+    ----------
+    figure
+        whose axes are changed
+    """
     for ax in figure.axes:
         ax.minorticks_off()
 
 
 def size_ticks(ax: Axes, sizes: ArrayLike) -> None:
-    """Put the ticks of a logarithmic x axis at the sizes that were measured, such as depths or widths."""
+    """Put the ticks of a logarithmic x axis at the sizes that were measured, such as depths or widths.
+
+    Parameters
+    ----------
+    ax
+        the axes, whose x axis becomes logarithmic
+    sizes
+        (sizes,), positive
+    """
     ax.set_xscale("log")
     ax.set_xticks(np.asarray(sizes), [f"{size:g}" for size in np.asarray(sizes)])
     ax.minorticks_off()
 
 
 def plain_ticks(ax: Axes) -> None:
-    """Plain numbers on a logarithmic y axis: 1, 2, 5 and their tens, and more where the axis is short."""
+    """Plain numbers on a logarithmic y axis: 1, 2, 5 and their tens, and more where the axis is short.
+
+    Parameters
+    ----------
+    ax
+        the axes, its y axis logarithmic already
+    """
     from matplotlib.ticker import NullLocator
 
     from lrtransfer.page.ticks import PlainLocator
@@ -131,26 +183,68 @@ def plain_ticks(ax: Axes) -> None:
 
 
 def legend_beside(figure: Figure, ax: Axes, **kwargs: Any) -> None:
-    """One legend for all panels, to the right of them."""
+    """One legend for all panels, to the right of them.
+
+    Parameters
+    ----------
+    figure
+        where it stands
+    ax
+        the axes whose labels it shows
+    **kwargs
+        of ``Figure.legend``
+    """
     handles, labels = ax.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right center", **kwargs)
 
 
 def legend_under(figure: Figure, ax: Axes, columns: int | None = None, **kwargs: Any) -> None:
-    """One legend for all panels, below them, in a row; in ``columns`` columns where a row is too long for the page."""
+    """One legend for all panels, below them.
+
+    Parameters
+    ----------
+    figure
+        where it stands
+    ax
+        the axes whose labels it shows
+    columns
+        for a row that is too long for the page; all in one row by default
+    **kwargs
+        of ``Figure.legend``
+    """
     handles, labels = ax.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=columns or len(labels), **kwargs)
 
 
 def legend_below(ax: Axes, columns: int, **kwargs: Any) -> None:
-    """A legend under an axes, in ``columns`` columns, clear of its data and labels."""
+    """A legend under an axes, clear of its data and labels.
+
+    Parameters
+    ----------
+    ax
+        the axes
+    columns
+        of the legend
+    **kwargs
+        of ``Axes.legend``
+    """
     ax.legend(
         loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=columns, fontsize=SMALL, handlelength=1.4, **kwargs
     )
 
 
 def guide(ax: Axes, *, x: float | None = None, y: float | None = None, **kwargs: Any) -> None:
-    """A thin grey line across an axes, at ``x``, at ``y`` or at both, behind the curves: a reference, not a result."""
+    """A thin grey line across an axes, behind the curves: a reference, not a result.
+
+    Parameters
+    ----------
+    ax
+        the axes
+    x, y
+        where it stands upright, and where it lies; either or both
+    **kwargs
+        of ``Axes.axvline`` and ``Axes.axhline``, in place of the house's look
+    """
     look: dict[str, Any] = {"color": GUIDE, "lw": HAIRLINE, "zorder": BEHIND, "ls": "--"} | kwargs
     if x is not None:
         ax.axvline(x, **look)
@@ -159,11 +253,35 @@ def guide(ax: Axes, *, x: float | None = None, y: float | None = None, **kwargs:
 
 
 def measured(ax: Axes, x: ArrayLike, y: ArrayLike, error: ArrayLike | None = None, **kwargs: Any) -> None:
-    """Points that were measured, with their error bars."""
+    """Points that were measured, with their error bars.
+
+    Parameters
+    ----------
+    ax
+        the axes
+    x, y
+        (points,) each
+    error
+        (points,), half the length of each bar in the unit of y; no bars by default
+    **kwargs
+        of ``Axes.errorbar``, in place of the house's look
+    """
     look: dict[str, Any] = {"fmt": "o", "ms": MARK, "lw": THIN, "capsize": CAP} | kwargs
     ax.errorbar(x, y, yerr=error, **look)
 
 
 def band(ax: Axes, x: ArrayLike, low: ArrayLike, high: ArrayLike, *, color: Any, **kwargs: Any) -> None:
-    """The band between two curves, such as a mean less and plus its error over seeds."""
+    """The band between two curves, such as a mean less and plus its error over seeds.
+
+    Parameters
+    ----------
+    ax
+        the axes
+    x, low, high
+        (points,) each
+    color
+        of the band
+    **kwargs
+        of ``Axes.fill_between``, in place of the house's look
+    """
     ax.fill_between(x, low, high, **({"color": color, "alpha": BAND, "lw": 0} | kwargs))
