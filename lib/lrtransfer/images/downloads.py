@@ -29,9 +29,18 @@ _CHUNK = 16 * 1024  # what a broken connection may lose
 class Source:
     """Where a data set comes from.
 
-    ``name``: what settings call it. ``url`` and ``file``: the archive's address and its name on disk.
-    ``checksum``: as pooch writes them, "md5:..." or "sha256:...". ``read``: archive and whether to show progress
-    in, images out; only called once the checksum is right. ``pause``: seconds before another try, times the tries.
+    Attributes
+    ----------
+    name
+        what settings call it
+    url, file
+        the archive's address and its name on disk
+    checksum
+        as pooch writes them, "md5:..." or "sha256:..."
+    read
+        archive and whether to show progress in, images out; only called once the checksum is right
+    pause
+        seconds before another try, times the tries
     """
 
     name: str
@@ -64,7 +73,13 @@ SOURCES = {
 
 
 def data_folder() -> Path:
-    """The folder of all downloads: the environment variable ``LRTRANSFER_DATA``, else the user's cache folder."""
+    """The folder of all downloads.
+
+    Returns
+    -------
+    Path
+        the environment variable ``LRTRANSFER_DATA``, else the user's cache folder.
+    """
     chosen = os.environ.get(VARIABLE)
     return Path(chosen).expanduser() if chosen else Path(_pooch().os_cache("lrtransfer"))
 
@@ -72,12 +87,28 @@ def data_folder() -> Path:
 def load_source(source: Source, folder: Path | None = None, *, progress: bool = True) -> Dataset:
     """The data set of a source, downloaded and prepared where that has not been done yet.
 
-    ``folder``: ``data_folder()`` by default. ``progress``: bars on stdout. The images are float32, every channel
-    standardised by the training images' mean and deviation, mapped read-only from disk and so shared by processes.
     A prepared folder that is incomplete or damaged (sizes, and blocks spread over each file, are compared with
     those recorded when it was written) is prepared again from the archive.
 
-    Raises ``DataUnavailable`` with a sentence that says what to do.
+    Parameters
+    ----------
+    source
+        what to load
+    folder
+        ``data_folder()`` by default
+    progress
+        bars on stdout
+
+    Returns
+    -------
+    Dataset
+        float32, every channel standardised by the training images' mean and deviation, mapped read-only from disk and
+        so shared by processes.
+
+    Raises
+    ------
+    DataUnavailable
+        with a sentence that says what to do.
     """
     folder = data_folder() if folder is None else Path(folder)
     prepared = folder / source.name
@@ -98,7 +129,26 @@ def fetch(source: Source, folder: Path | None = None, *, progress: bool = True) 
     """The source's archive on disk, its checksum verified; downloaded, or resumed, where it is not there yet.
 
     A file with a wrong checksum is renamed to end in ``.rejected`` and never read. One process downloads at a
-    time, others wait. Raises ``DataUnavailable`` with a sentence that says what to do.
+    time, others wait.
+
+    Parameters
+    ----------
+    source
+        what to fetch
+    folder
+        ``data_folder()`` by default
+    progress
+        bars on stdout
+
+    Returns
+    -------
+    Path
+        the archive.
+
+    Raises
+    ------
+    DataUnavailable
+        with a sentence that says what to do.
     """
     folder = data_folder() if folder is None else Path(folder)
     with _only_one(folder, source, progress):

@@ -23,7 +23,18 @@ _FORMAT = 1  # another number makes old folders be prepared again
 
 
 def opened(prepared: Path) -> Dataset:
-    """The data set in a prepared folder, images mapped read-only from disk."""
+    """The data set in a prepared folder.
+
+    Parameters
+    ----------
+    prepared
+        the folder, without a ``complaint``
+
+    Returns
+    -------
+    Dataset
+        images mapped read-only from disk.
+    """
     note = json.loads((prepared / "complete.json").read_text())
     train_x, train_y, test_x, test_y = (
         np.load(prepared / f"{part}.npy", mmap_mode="r" if part.endswith("x") else None) for part in PARTS
@@ -35,7 +46,17 @@ def opened(prepared: Path) -> Dataset:
 
 
 def prepare(raw: RawImages, checksum: str, prepared: Path) -> None:
-    """Write the arrays beside their final place, then put them there in one step."""
+    """Write the arrays beside their final place, then put them there in one step.
+
+    Parameters
+    ----------
+    raw
+        the images as read
+    checksum
+        of the archive they are from
+    prepared
+        the folder to be; one that is there is replaced
+    """
     building = prepared.with_name(f"{prepared.name}.building-{uuid.uuid4().hex}")
     building.mkdir()
     mean, deviation = channel_statistics(raw.train_x)
@@ -62,7 +83,20 @@ def prepare(raw: RawImages, checksum: str, prepared: Path) -> None:
 
 
 def complaint(prepared: Path, checksum: str) -> str | None:
-    """What is wrong with a prepared folder, or None; reads blocks of it only, so that a start is quick."""
+    """What is wrong with a prepared folder; reads blocks of it only, so that a start is quick.
+
+    Parameters
+    ----------
+    prepared
+        the folder
+    checksum
+        of the archive it should be from
+
+    Returns
+    -------
+    str or None
+        a few words, or None where nothing is.
+    """
     try:
         note = json.loads((prepared / "complete.json").read_text())
         if (note["format"], note["archive"]) != (_FORMAT, checksum):

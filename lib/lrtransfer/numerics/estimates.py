@@ -78,8 +78,8 @@ class Estimate:
         Returns
         -------
         Estimate
-            where runs of one alone diverged the value is inf with the sign of the loser, where runs of both did it is inf;
-            the error is then inf.
+            where runs of one alone diverged the value is inf with the sign of the loser, where runs of both did it is
+            inf; the error is then inf.
         """
         a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
         lost, won = bool(np.isinf(a).any()), bool(np.isinf(b).any())
@@ -228,8 +228,8 @@ def quantile(seeds: int, level: float = LEVEL) -> float:
     seeds
         how many; t has one degree of freedom less
     level
-        share of the distribution below the quantile, in (1/2, 1); the two-sided interval of confidence c takes the level
-        (1 + c) / 2
+        share of the distribution below the quantile, in (1/2, 1); the two-sided interval of confidence c takes the
+        level (1 + c) / 2
 
     Returns
     -------

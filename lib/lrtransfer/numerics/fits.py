@@ -83,8 +83,8 @@ def power_law(sizes: ArrayLike, values: ArrayLike, standard_errors: ArrayLike | 
     values
         (n,), positive
     standard_errors
-        (n,), positive, of the values, within a factor of a million relative to them: then the second formula, and points
-        are weighted by w; without them the first, and points count alike
+        (n,), positive, of the values, within a factor of a million relative to them: then the second formula, and
+        points are weighted by w; without them the first, and points count alike
 
     Returns
     -------

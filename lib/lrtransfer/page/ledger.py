@@ -42,8 +42,9 @@ def assemble(pages: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        with id, chapter, seed_label, claim, verdict, measured, expected, tolerance, relation, correction, checks and where
-        (page and anchor), in the order of claims.csv. An id that no page states is "open" with empty measurements.
+        with id, chapter, seed_label, claim, verdict, measured, expected, tolerance, relation, correction, checks and
+        where (page and anchor), in the order of claims.csv. An id that no page states is "open" with empty
+        measurements.
 
     Raises
     ------
