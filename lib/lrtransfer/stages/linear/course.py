@@ -22,7 +22,23 @@ class SingularIterate(ArithmeticError):
 
 
 def default_beta(kappa: ArrayLike) -> Floats:
-    """Nesterov's momentum (sqrt(kappa) - 1)/(sqrt(kappa) + 1) for condition numbers kappa >= 1."""
+    """Nesterov's momentum, (sqrt(kappa) - 1)/(sqrt(kappa) + 1).
+
+    Parameters
+    ----------
+    kappa
+        condition numbers, 1 or more, any shape
+
+    Returns
+    -------
+    ndarray
+        beta in [0, 1), of kappa's shape.
+
+    Raises
+    ------
+    ValueError
+        for a kappa below 1.
+    """
     root = np.sqrt(arguments.finite("kappa", kappa, minimum=1.0))
     return ((root - 1) / (root + 1))[()]
 
@@ -137,7 +153,25 @@ class Setting:
 
 
 def square(name: str, value: ArrayLike) -> Floats:
-    """A finite array of square matrices, (..., d, d)."""
+    """A finite array of square matrices.
+
+    Parameters
+    ----------
+    name
+        of the argument, for the error
+    value
+        (..., d, d)
+
+    Returns
+    -------
+    ndarray
+        the same as floats.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+    """
     array = arguments.finite(name, value)
     if array.ndim < 2 or array.shape[-1] != array.shape[-2] or array.shape[-1] == 0:
         raise ValueError(f"{name} of shape {array.shape} is not allowed: {name} must be (..., d, d), square matrices.")
@@ -145,7 +179,23 @@ def square(name: str, value: ArrayLike) -> Floats:
 
 
 def spectrum(covariance: Floats) -> Floats:
-    """Eigenvalues (..., d), rising, of checked symmetric positive definite matrices."""
+    """Eigenvalues of checked symmetric positive definite matrices.
+
+    Parameters
+    ----------
+    covariance
+        (..., d, d)
+
+    Returns
+    -------
+    ndarray
+        (..., d), rising.
+
+    Raises
+    ------
+    ValueError
+        where one is not symmetric, or not positive definite to working precision.
+    """
     size = np.abs(covariance).max(axis=(-2, -1), keepdims=True)
     skew = np.abs(covariance - np.swapaxes(covariance, -1, -2))
     if (skew > 1e-10 * size).any():
@@ -166,7 +216,18 @@ def spectrum(covariance: Floats) -> Floats:
 
 
 def frobenius(matrices: Floats) -> Floats:
-    """Frobenius norm, without overflow or underflow on the way; inf or nan where an entry is."""
+    """Frobenius norm, without overflow or underflow on the way.
+
+    Parameters
+    ----------
+    matrices
+        (..., d, d)
+
+    Returns
+    -------
+    ndarray
+        (...); inf or nan where an entry is.
+    """
     with np.errstate(under="ignore", over="ignore", invalid="ignore"):
         squares = np.asarray(np.einsum("...ij,...ij->...", matrices, matrices))
         if ((squares > 1e-200) & (squares < 1e200)).all():
@@ -178,7 +239,20 @@ def frobenius(matrices: Floats) -> Floats:
 
 
 def inverses(matrices: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Inverses, and where there is none to working precision (the identity stands there)."""
+    """Inverses, and where there is none to working precision.
+
+    Parameters
+    ----------
+    matrices
+        (..., d, d), finite
+
+    Returns
+    -------
+    inverses : ndarray
+        (..., d, d); the identity where there is none
+    singular : ndarray
+        (...), whether that is so.
+    """
     d = matrices.shape[-1]
     singular = np.zeros(matrices.shape[:-2], dtype=bool)
     try:

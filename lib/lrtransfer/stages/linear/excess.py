@@ -47,12 +47,20 @@ __all__ = [
 class StagesRun:
     """A stagewise run on T stages; ... are the leading axes of teacher, covariance and beta.
 
-    errors      W_t - W*, (T + 1, ..., d, d); inf from where a run diverged
-    excess      excess loss, (T + 1, ...)
-    teacher, covariance    as given, broadcast to (..., d, d)
-    previous    W_{-1}, (..., d, d)
-    smoothness, mu, kappa, beta    L, the smallest eigenvalue of Sigma, L/mu, and the momentum, (...)
-    method, warmup    as given
+    Attributes
+    ----------
+    errors
+        W_t - W*, (T + 1, ..., d, d); inf from where a run diverged
+    excess
+        excess loss, (T + 1, ...)
+    teacher, covariance
+        as given, broadcast to (..., d, d)
+    previous
+        W_{-1}, (..., d, d)
+    smoothness, mu, kappa, beta
+        L, the smallest eigenvalue of Sigma, L/mu, and the momentum, (...)
+    method, warmup
+        as given
     """
 
     errors: Floats
@@ -142,20 +150,43 @@ def run(
 ) -> StagesRun:
     """One stage at a time, ``stages`` times: iterates, excess losses and what stacking adds to Nesterov's step.
 
-    method      "gd", "stacking" or "nesterov", as in this module's formulas
-    teacher     W*, shape (..., d, d)
-    covariance  Sigma, symmetric positive definite, shape (..., d, d); its largest eigenvalue L sets the step 1/L
-    beta        momentum in [0, 1], shape (...); (sqrt(kappa) - 1)/(sqrt(kappa) + 1) by default, kappa = L/mu
-    start       W_0, shape (..., d, d); the identity by default
-    previous    W_{-1}; ``start`` by default, so that the first step is plain descent and W_0 stays a factor of
-                the network. The identity here instead makes the first layer w_0 = W_0 - I.
-    warmup      so many first stages begin at zero, whatever the method (Corollary 3.6)
+    All leading axes broadcast.
 
-    All leading axes broadcast. A run is ``inf`` from where it overflows, or has grown by 1e8 and lost its inverse.
-    Returns a ``StagesRun``.
-    Raises ValueError for a bad argument, among them a start or previous without an inverse where stacking needs one,
-    and ``SingularIterate`` when it needs the inverse of a network that has become singular on the way.
-    Source: Eqs. 5, 6, 23 and 24.
+    Parameters
+    ----------
+    method
+        "gd", "stacking" or "nesterov", as in this module's formulas
+    teacher
+        W*, (..., d, d)
+    covariance
+        Sigma, symmetric positive definite, (..., d, d); its largest eigenvalue L sets the step 1/L
+    stages
+        T
+    beta
+        momentum in [0, 1], (...); (sqrt(kappa) - 1)/(sqrt(kappa) + 1) by default, kappa = L/mu
+    start
+        W_0, (..., d, d); the identity by default
+    previous
+        W_{-1}; ``start`` by default, so that the first step is plain descent and W_0 stays a factor of the network. The
+        identity here instead makes the first layer w_0 = W_0 - I
+    warmup
+        so many first stages begin at zero, whatever the method (Corollary 3.6)
+
+    Returns
+    -------
+    StagesRun
+        ``inf`` from where a run overflows, or has grown by 1e8 and lost its inverse.
+
+    Raises
+    ------
+    ValueError
+        for a bad argument, among them a start or previous without an inverse where stacking needs one.
+    SingularIterate
+        when stacking needs the inverse of a network that has become singular on the way.
+
+    References
+    ----------
+    Eqs. 5, 6, 23 and 24.
     """
     setting = Setting(method, teacher, covariance, stages, beta, start, previous, warmup)
     errors = np.empty((setting.stages + 1, *setting.shape))
@@ -176,12 +207,31 @@ def excess_loss(
     beta: ArrayLike | None = None,
     start: ArrayLike | None = None,
 ) -> Floats:
-    """Excess loss (1/2) Tr((W_t - W*) Sigma (W_t - W*)') at t = 0 .. stages; arguments as in ``run``.
+    """Excess loss of a stagewise run.
 
-    Returns shape (stages + 1,) + the broadcast leading axes; ``inf`` from where a run diverged.
-    Raises as ``run`` does. Keeps no iterates, so that long runs cost little: descent and Nesterov go eigenvalue by
-    eigenvalue, as W_t - W* = (W_0 - W*) p_t(Sigma) with a polynomial p_t.
-    Source: Eqs. 22-24.
+        (1/2) Tr((W_t - W*) Sigma (W_t - W*)')      at t = 0 .. stages
+
+    Keeps no iterates, so that long runs cost little: descent and Nesterov go eigenvalue by eigenvalue, as W_t - W* =
+    (W_0 - W*) p_t(Sigma) with a polynomial p_t.
+
+    Parameters
+    ----------
+    method, teacher, covariance, stages, beta, start
+        as in ``run``
+
+    Returns
+    -------
+    ndarray
+        (stages + 1,) + the broadcast leading axes; ``inf`` from where a run diverged.
+
+    Raises
+    ------
+    ValueError, SingularIterate
+        as ``run`` does.
+
+    References
+    ----------
+    Eqs. 22-24.
     """
     setting = Setting(method, teacher, covariance, stages, beta, start, None, 0)
     if setting.method == "stacking":
@@ -193,8 +243,12 @@ def excess_loss(
 class Explosions:
     """How high stacking rises on some problems, (n,) each.
 
-    peak  largest finite excess loss over the first one; inf where not even the course of the run is known
-    lost  whether the run ends infinite, or cannot go on because its network has become singular
+    Attributes
+    ----------
+    peak
+        largest finite excess loss over the first one; inf where not even the course of the run is known
+    lost
+        whether the run ends infinite, or cannot go on because its network has become singular
     """
 
     peak: Floats
@@ -204,7 +258,28 @@ class Explosions:
 def explosions(kappa: float, sigma: float, stages: int, *, seeds: Iterable[int], d: int = 20) -> Explosions:
     """Stacking from the identity on ``problem(kappa, sigma, d, seed)`` for each seed: which runs survive their start.
 
-    Raises ValueError as ``problem`` and ``excess_loss`` do. Source: Fig. 5, which stops short of what is lost.
+    Parameters
+    ----------
+    kappa, sigma, d
+        as in ``problem``, one number each
+    stages
+        length of the runs
+    seeds
+        (n,), of the problems
+
+    Returns
+    -------
+    Explosions
+        in the order of the seeds.
+
+    Raises
+    ------
+    ValueError
+        as ``problem`` and ``excess_loss`` do.
+
+    References
+    ----------
+    Fig. 5, which stops short of what is lost.
     """
     peaks, lost = [], []
     for seed in seeds:
@@ -241,16 +316,33 @@ def problem(kappa: ArrayLike, sigma: ArrayLike, d: int = 20, seed: ArrayLike = 0
 
         W* = I + sigma S,   S = A A' / its largest eigenvalue;   Sigma = Q diag(1/kappa .. 1) Q'
 
-    with A standard normal, Q Haar orthogonal and d eigenvalues in geometric progression.
+    with A standard normal, Q Haar orthogonal and d eigenvalues in geometric progression. All arguments but ``d``
+    broadcast.
 
-    kappa  condition number of Sigma, at least 1
-    sigma  distance of the teacher from the identity, not negative
-    d      size of the matrices, at least 2
-    seed   whole number; equal seeds share S and Q whatever kappa and sigma are
+    Parameters
+    ----------
+    kappa
+        condition number of Sigma, at least 1
+    sigma
+        distance of the teacher from the identity, not negative
+    d
+        size of the matrices, at least 2
+    seed
+        whole number; equal seeds share S and Q whatever kappa and sigma are
 
-    ``kappa``, ``sigma`` and ``seed`` broadcast. Returns (teacher, covariance), each (..., d, d).
-    Raises ValueError for an argument outside these ranges.
-    Source: Sec. 4.2; the paper fixes neither Sigma's law nor S's, these are this book's.
+    Returns
+    -------
+    teacher, covariance : ndarray
+        (..., d, d) each.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    Sec. 4.2; the paper fixes neither Sigma's law nor S's, these are this book's.
     """
     k, s = arguments.finite("kappa", kappa, minimum=1.0), arguments.finite("sigma", sigma, minimum=0.0)
     seeds, d = arguments.integer("seed", seed, minimum=0), arguments.count("d", d, minimum=2)

@@ -22,9 +22,14 @@ CONSTANTS = {"printed": printed_alpha, "proved": proof_alpha}
 class FarSummary:
     """``course_grid`` in numbers, each (kappas, sigmas, seeds).
 
-    peaks   largest finite excess of stacking over its start
-    lost    whether stacking ends infinite
-    needed  by method: stages until the excess is below a level, inf where it never is
+    Attributes
+    ----------
+    peaks
+        largest finite excess of stacking over its start
+    lost
+        whether stacking ends infinite
+    needed
+        by method: stages until the excess is below a level, inf where it never is
     """
 
     peaks: Floats
@@ -33,9 +38,21 @@ class FarSummary:
 
 
 def far_summary(courses: dict[str, Floats], level: float, *, descent: ArrayLike) -> FarSummary:
-    """Peaks and stages to ``level`` of the courses of ``course_grid``.
+    """Peaks and stages to a level of the courses of ``course_grid``.
 
-    descent  stages that plain descent needs, (kappas, seeds), from longer runs: it does not depend on sigma
+    Parameters
+    ----------
+    courses
+        of ``course_grid``
+    level
+        of the excess over its start, positive
+    descent
+        stages that plain descent needs, (kappas, seeds), from longer runs: it does not depend on sigma
+
+    Returns
+    -------
+    FarSummary
+        for every problem of the grid.
     """
     stacked = courses["stacking"]
     needed = {name: first_below(courses[name], level) for name in METHODS}
@@ -46,7 +63,24 @@ def far_summary(courses: dict[str, Floats], level: float, *, descent: ArrayLike)
 
 
 def tracked_potentials(kappa: float, alphas: Sequence[float], steps: int, *, modes: int = 12) -> Floats:
-    """Phi(t) / Phi(0) with adversarial errors of each size, (steps + 1, alphas), from |x_i| = h_i^(-1/2)."""
+    """Phi(t) / Phi(0) with adversarial errors of each size, from |x_i| = h_i^(-1/2).
+
+    Parameters
+    ----------
+    kappa
+        condition number above 1
+    alphas
+        sizes of the errors, 0 or more
+    steps
+        T
+    modes
+        curvatures h_i, in geometric progression from 1 to kappa
+
+    Returns
+    -------
+    ndarray
+        (steps + 1, alphas).
+    """
     h = np.geomspace(1, kappa, modes)
     path = perturbed_nesterov(h, h**-0.5, steps, perturb="adversarial", alpha=np.asarray(alphas, float))
     return path.potential / path.potential[0]
@@ -56,8 +90,12 @@ def tracked_potentials(kappa: float, alphas: Sequence[float], steps: int, *, mod
 class LemmaTest:
     """Runs of Nesterov's method with errors against Lemma 3.2, T steps.
 
-    growth  largest Phi(t) / Phi(t - 1) over runs and steps
-    shares  loss over each of the lemma's two bounds, (T + 1, 2, runs)
+    Attributes
+    ----------
+    growth
+        largest Phi(t) / Phi(t - 1) over runs and steps
+    shares
+        loss over each of the lemma's two bounds, (T + 1, 2, runs)
     """
 
     growth: float
@@ -65,7 +103,18 @@ class LemmaTest:
 
 
 def lemma_test(kappa: float, alpha: float, perturb: str, runs: int, *, steps: int = 60) -> LemmaTest:
-    """``potential_growth`` at one size of errors, and how much of the lemma's bounds its runs use."""
+    """``potential_growth`` at one size of errors, and how much of the lemma's bounds its runs use.
+
+    Parameters
+    ----------
+    kappa, alpha, perturb, runs, steps
+        as in ``potential_growth``, one number each
+
+    Returns
+    -------
+    LemmaTest
+        growth of the potential, and shares of the bounds.
+    """
     growth, path = potential_growth(kappa, alpha, perturb, runs, steps=steps)
     distance = np.linalg.norm(path.y[0], axis=-1)
     bounds = lemma_bounds(path.kappa, steps, smoothness=path.kappa, distance=distance, gap=path.gap[0])
@@ -76,10 +125,16 @@ def lemma_test(kappa: float, alpha: float, perturb: str, runs: int, *, steps: in
 class EdgeRun:
     """Stacking from the edge of Theorem 3.1's ball.
 
-    alpha, delta   the constant, and the excess loss at the start
-    largest_share  excess over the theorem's bound, largest after the start; last_share  the same at the end
-    ratio          largest |Delta| / |step| of the run
-    exponent       exponent of the later half of the run over the guaranteed one
+    Attributes
+    ----------
+    alpha, delta
+        the constant, and the excess loss at the start
+    largest_share, last_share
+        excess over the theorem's bound, largest after the start and at the end
+    ratio
+        largest |Delta| / |step| of the run
+    exponent
+        exponent of the later half of the run over the guaranteed one
     """
 
     alpha: float
@@ -91,7 +146,20 @@ class EdgeRun:
 
 
 def from_the_edge(kappa: float, constant: str, *, sigma: float = 1.0) -> EdgeRun:
-    """40 sqrt(kappa) stages on ``problem(kappa, sigma)`` from excess delta; constant "printed" or "proved"."""
+    """40 sqrt(kappa) stages of stacking on ``problem(kappa, sigma)`` from excess delta.
+
+    Parameters
+    ----------
+    kappa, sigma
+        as in ``problem``, kappa above 9 for the printed constant and above 1 for the other
+    constant
+        "printed" or "proved": which alpha sets delta
+
+    Returns
+    -------
+    EdgeRun
+        the run against the theorem's bound.
+    """
     goal, spectrum = problem(kappa, sigma)
     alpha = float(CONSTANTS[constant](kappa))
     near = ball(kappa, np.linalg.svd(goal, compute_uv=False)[-1], len(goal), 1 / kappa, alpha=alpha)
@@ -115,8 +183,12 @@ def from_the_edge(kappa: float, constant: str, *, sigma: float = 1.0) -> EdgeRun
 class ProofAudit:
     """Every inequality of the proof over runs at several condition numbers.
 
-    inside, outside  ``Tally`` by name: from the edge of the ball, and from the identity
-    falls            share of the stages at which the potential falls on the runs from the identity, by kappa
+    Attributes
+    ----------
+    inside, outside
+        ``Tally`` by name: from the edge of the ball, and from the identity
+    falls
+        share of the stages at which the potential falls on the runs from the identity, by kappa
     """
 
     inside: dict[str, Tally]
@@ -130,7 +202,20 @@ class ProofAudit:
 
 
 def proof_audit(kappas: Sequence[float], stages: int) -> ProofAudit:
-    """``audit`` of runs from both starts at each condition number, tallied by inequality."""
+    """``audit`` of runs from both starts at each condition number, tallied by inequality.
+
+    Parameters
+    ----------
+    kappas
+        above 1
+    stages
+        length of the runs
+
+    Returns
+    -------
+    ProofAudit
+        over all condition numbers.
+    """
     runs = {inside: [audit(kappa, stages, inside=inside) for kappa in kappas] for inside in (True, False)}
     tallies = {
         inside: {name: tally([lines[name] for _, lines in found]) for name in found[0][1]}
@@ -147,8 +232,12 @@ def proof_audit(kappas: Sequence[float], stages: int) -> ProofAudit:
 class WarmupStudy:
     """Stages in all to a target, warm-up included.
 
-    warmups  (n,), stages of plain descent before the first copy
-    totals   (n, sigmas, seeds), inf where the target is not reached
+    Attributes
+    ----------
+    warmups
+        (n,), stages of plain descent before the first copy
+    totals
+        (n, sigmas, seeds), inf where the target is not reached
     """
 
     warmups: NDArray[np.int64]
@@ -172,18 +261,23 @@ def warmup_study(
 
     Parameters
     ----------
-    kappa : float
-        Condition number, at least 1.
-    sigmas : array (s,)
-        Distances of the teacher from the identity.
-    warmups : array of whole numbers (n,)
-        Stages of plain descent, from 0.
-    seeds : array (k,)
-        Of the problems.
-    target : float
-        Of the excess loss, in units of the first.
-    stages : int
-        After the warm-up.
+    kappa
+        condition number, at least 1
+    sigmas
+        (s,), distances of the teacher from the identity
+    warmups
+        (n,), stages of plain descent, from 0
+    seeds
+        (k,), of the problems
+    target
+        of the excess loss, in units of the first
+    stages
+        after the warm-up
+
+    Returns
+    -------
+    WarmupStudy
+        stages in all, (n, s, k).
     """
     tried = np.asarray(warmups)
     goals, spectra = problem(kappa, np.asarray(sigmas, dtype=float)[:, None], seed=seeds)
@@ -195,7 +289,22 @@ def warmup_study(
 
 
 def rescued(kappa: float, sigma: float, seeds: Sequence[int], *, warmup: int, stages: int = 600) -> Floats:
-    """Excess over the start at the end of stacking after ``warmup`` stages of descent and ``stages`` more, (seeds,)."""
+    """Excess over the start at the end of stacking after ``warmup`` stages of descent and ``stages`` more.
+
+    Parameters
+    ----------
+    kappa, sigma
+        as in ``problem``
+    seeds
+        of the problems
+    warmup, stages
+        before the first copy, and after it
+
+    Returns
+    -------
+    ndarray
+        (seeds,).
+    """
     found = []
     for seed in seeds:
         path = run("stacking", *problem(kappa, sigma, seed=int(seed)), warmup + stages, warmup=warmup).excess

@@ -22,11 +22,35 @@ def course_grid(
 ) -> dict[str, Array]:
     """Excess loss over its start on ``problem(kappa, sigma, d, seed)``, from the identity, for each of ``METHODS``.
 
-    kappas  condition numbers, each >= 1; sigmas: distances, each > 0; seeds: of the problems, not empty
+    Descent and Nesterov do not depend on sigma: their errors are linear in the first one, -sigma S.
 
-    Returns arrays (stages + 1, kappas, sigmas, seeds) by method; inf from where a run diverged, or can no longer be
-    stacked because its network has become singular. Descent and Nesterov do not depend on sigma: their errors are
-    linear in the first one, -sigma S.
+    Parameters
+    ----------
+    kappas
+        condition numbers, each >= 1
+    sigmas
+        distances, each > 0
+    stages
+        length of the runs
+    seeds
+        of the problems, not empty
+    d
+        size of the matrices, at least 2
+
+    Returns
+    -------
+    dict
+        arrays (stages + 1, kappas, sigmas, seeds) by method; inf from where a run diverged, or can no longer be stacked
+        because its network has become singular.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    References
+    ----------
+    Figs. 4 and 5.
     """
     k, s = arguments.finite("kappas", kappas, minimum=1.0), arguments.positive("sigmas", sigmas)
     draws = arguments.integer("seeds", seeds, minimum=0)

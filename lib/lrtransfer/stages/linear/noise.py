@@ -18,9 +18,14 @@ COMPOSITIONS = ("additive", "residual")
 class NoiseCourses:
     """Excess losses of runs with random layers, ``settled`` stages to come down and as many again on the floor.
 
-    steps    (n,), in units of 1/L
-    excess   (compositions, steps, stages + 1, draws), compositions in the order of ``COMPOSITIONS``
-    settled  the stage from which a run counts as settled
+    Attributes
+    ----------
+    steps
+        (n,), in units of 1/L
+    excess
+        (compositions, steps, stages + 1, draws), compositions in the order of ``COMPOSITIONS``
+    settled
+        the stage from which a run counts as settled
     """
 
     steps: Floats
@@ -28,12 +33,36 @@ class NoiseCourses:
     settled: int
 
     def mean(self, composition: str, step: float) -> Floats:
-        """Mean over the draws until the runs have settled, (settled,)."""
+        """Mean over the draws until the runs have settled.
+
+        Parameters
+        ----------
+        composition
+            of ``COMPOSITIONS``
+        step
+            one of ``steps``
+
+        Returns
+        -------
+        ndarray
+            excess loss, (settled,).
+        """
         row = self.excess[COMPOSITIONS.index(arguments.choice("composition", composition, COMPOSITIONS))]
         return row[self.steps.tolist().index(step)].mean(axis=-1)[: self.settled]
 
     def floors(self, composition: str) -> Floats:
-        """Average over the settled stages of every run, (steps, draws)."""
+        """Average over the settled stages of every run.
+
+        Parameters
+        ----------
+        composition
+            of ``COMPOSITIONS``
+
+        Returns
+        -------
+        ndarray
+            excess loss, (steps, draws).
+        """
         row = self.excess[COMPOSITIONS.index(arguments.choice("composition", composition, COMPOSITIONS))]
         return row[:, self.settled : -1].mean(axis=1)
 

@@ -34,7 +34,14 @@ from lrtransfer.stages.linear.theory import (
 class Inequality:
     """left <= right at the stages t = 1 .. T where the premise holds; all of shape (T, ...).
 
-    rounding   how far rounding alone may move right - left
+    Attributes
+    ----------
+    left, right
+        the two sides
+    premise
+        where the inequality is claimed
+    rounding
+        how far rounding alone may move right - left
     """
 
     left: Floats
@@ -61,14 +68,30 @@ class Inequality:
 
 
 def potential(run: StagesRun, *, factor: bool = True) -> Floats:
-    """Lemma 3.2's potential along a run of stacking or Nesterov, at t = 0 .. T, shape (T + 1, ...).
+    """Lemma 3.2's potential along a run of stacking or Nesterov, at t = 0 .. T.
 
         Phi(t) = (1 + gamma/2)^t [l(W_t) - l* + (mu/2) |z_t - W*|^2 + 2 rho |W_t - W*|^2]
 
-    run     of ``linear.run``, from plain descent (previous and warmup as by default), with the default momentum
-    factor  with (1 + gamma/2)^t, or without
+    Parameters
+    ----------
+    run
+        of ``linear.run``, from plain descent (previous and warmup as by default), with the default momentum
+    factor
+        with (1 + gamma/2)^t, or without
 
-    Raises ValueError for any other run, and for one that diverged. Source: Eq. 11.
+    Returns
+    -------
+    ndarray
+        (T + 1, ...).
+
+    Raises
+    ------
+    ValueError
+        for any other run, and for one that diverged.
+
+    References
+    ----------
+    Eq. 11.
     """
     a = _Along(run)
     phi = a.phi
@@ -82,10 +105,7 @@ def potential(run: StagesRun, *, factor: bool = True) -> Floats:
 def inequalities(run: StagesRun, *, alpha: ArrayLike | None = None) -> dict[str, Inequality]:
     """Every inequality of Theorem 3.1's proof along a run, at t = 1 .. T.
 
-    run    as in ``potential``
-    alpha  the size of errors allowed; ``printed_alpha`` by default (kappa > 9). delta and eta follow from it.
-
-    Returns, by name (the premise in brackets; "small" is |Delta_t| <= alpha |W_t - W_{t-1}|, Eq. 10):
+    The premise stands in brackets; "small" is |Delta_t| <= alpha |W_t - W_{t-1}|, Eq. 10:
 
         fact 3.4                 |W_{t-1}^-1| <= sqrt(d) / (sigma_min - eta)            [W_{t-1} within eta < sigma_min]
         fact 3.4 spectral        the same in the spectral norm and without the sqrt(d)   [the same]
@@ -100,7 +120,26 @@ def inequalities(run: StagesRun, *, alpha: ArrayLike | None = None) -> dict[str,
         lemma 3.2 distance       the bound from |x_0 - x*|                               [small at every stage before t]
         lemma 3.2 gap            the bound from l(y_0) - l*                              [small at every stage before t]
 
-    Raises ValueError as ``potential`` does, and at kappa <= 9 without ``alpha``.
+    Parameters
+    ----------
+    run
+        as in ``potential``
+    alpha
+        the size of errors allowed; ``printed_alpha`` by default (kappa > 9). delta and eta follow from it
+
+    Returns
+    -------
+    dict
+        ``Inequality`` by name.
+
+    Raises
+    ------
+    ValueError
+        as ``potential`` does, and at kappa <= 9 without ``alpha``.
+
+    References
+    ----------
+    Sec. 3.
     """
     a = _Along(run)
     c = a.c
@@ -166,9 +205,14 @@ def inequalities(run: StagesRun, *, alpha: ArrayLike | None = None) -> dict[str,
 class Tally(NamedTuple):
     """One inequality over several runs: at how many stages its premise held and it failed, and how near it came.
 
-    applies, fails  numbers of stages and runs
-    used            the largest share of the bound where the premise holds; 0 where it never does
-    signed          whether the bound is negative at some of these stages, so that a share of it means nothing
+    Attributes
+    ----------
+    applies, fails
+        numbers of stages and runs
+    used
+        the largest share of the bound where the premise holds; 0 where it never does
+    signed
+        whether the bound is negative at some of these stages, so that a share of it means nothing
     """
 
     applies: int
@@ -178,7 +222,18 @@ class Tally(NamedTuple):
 
 
 def tally(lines: Sequence[Inequality]) -> Tally:
-    """Count over the ``Inequality``s of several runs, all of one name."""
+    """Count over the ``Inequality``s of several runs.
+
+    Parameters
+    ----------
+    lines
+        all of one name
+
+    Returns
+    -------
+    Tally
+        over all their stages.
+    """
     used = [float(one.share[one.premise].max()) for one in lines if one.premise.any()]
     return Tally(
         sum(int(one.premise.sum()) for one in lines),
@@ -193,9 +248,28 @@ def audit(
 ) -> tuple[StagesRun, dict[str, Inequality]]:
     """A stacking run on ``problem(kappa, sigma)`` and all its ``inequalities``, with the constant the proof supports.
 
-    inside  begin at 0.999 of the ball's delta, on the way from the teacher to the identity, rather than at the identity
+    Parameters
+    ----------
+    kappa
+        condition number, above 1
+    stages
+        length of the run
+    inside
+        begin at 0.999 of the ball's delta, on the way from the teacher to the identity, rather than at the identity
+    sigma, d, seed
+        as in ``problem``
 
-    Raises ValueError at kappa <= 1.
+    Returns
+    -------
+    run : StagesRun
+        the run
+    lines : dict
+        as ``inequalities`` gives them.
+
+    Raises
+    ------
+    ValueError
+        at kappa <= 1.
     """
     teacher, covariance = problem(kappa, sigma, d, seed)
     alpha = float(proof_alpha(kappa))

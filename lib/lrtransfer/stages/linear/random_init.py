@@ -28,9 +28,14 @@ from lrtransfer.stages.linear.course import Floats, Setting, spectrum, square
 class RandomRun:
     """Runs with randomly begun stages.
 
-    excess  excess loss, (T + 1, draws)
-    mean    mean over draws of W_t - W*, (T + 1, d, d); inf where a draw has overflowed
-    error   standard error of that mean, (T + 1, d, d); inf there, too
+    Attributes
+    ----------
+    excess
+        excess loss, (T + 1, draws)
+    mean
+        mean over draws of W_t - W*, (T + 1, d, d); inf where a draw has overflowed
+    error
+        standard error of that mean, (T + 1, d, d); inf there, too
     """
 
     excess: Floats
@@ -42,9 +47,14 @@ class RandomRun:
 class RandomMoments:
     """What is expected of such runs, exactly.
 
-    excess  expected excess loss, (T + 1,)
-    mean    expected W_t - W*, (T + 1, d, d): plain descent
-    floor   the expected excess loss as T grows; inf where the second moment grows without bound
+    Attributes
+    ----------
+    excess
+        expected excess loss, (T + 1,)
+    mean
+        expected W_t - W*, (T + 1, d, d): plain descent
+    floor
+        the expected excess loss as T grows; inf where the second moment grows without bound
     """
 
     excess: Floats
@@ -64,12 +74,36 @@ def random_run(
     start: ArrayLike | None = None,
     seed: int | np.random.Generator = 0,
 ) -> RandomRun:
-    """``draws`` independent runs as one array program; one problem, (d, d), as in ``linear.run``.
+    """Independent runs with randomly begun stages, as one array program.
 
-    step  length of the functional step in units of 1/L, positive
-    seed  whole number, or a generator that several calls draw from in turn
+    Parameters
+    ----------
+    teacher, covariance, stages, start
+        one problem, (d, d), as in ``linear.run``
+    scale
+        of the noise N_t, whose entries have variance scale^2 / d; 0 or more
+    draws
+        how many runs, two or more
+    composition
+        "residual" or "additive"
+    step
+        length of the functional step in units of 1/L, positive
+    seed
+        whole number, or a generator that several calls draw from in turn
 
-    Raises ValueError for bad arguments. A run that overflows has infinite excess.
+    Returns
+    -------
+    RandomRun
+        a run that overflows has infinite excess.
+
+    Raises
+    ------
+    ValueError
+        for bad arguments.
+
+    References
+    ----------
+    Sec. 2.
     """
     s, size = _setting(teacher, covariance, stages, scale, composition, start)
     draws, length = arguments.count("draws", draws, minimum=2), arguments.one("step", arguments.positive("step", step))
@@ -108,6 +142,21 @@ def random_moments(
         M_ij = q_i q_j P_ij / (1 - q_i q_j (1 + scale^2))   (residual),    q_i q_j P_ij / (1 - q_i q_j)   (additive);
 
     the residual one needs q^2 (1 + scale^2) < 1 for every q, the additive one q^2 < 1.
+
+    Parameters
+    ----------
+    teacher, covariance, stages, scale, composition, step, start
+        as in ``random_run``
+
+    Returns
+    -------
+    RandomMoments
+        exact, without a draw.
+
+    Raises
+    ------
+    ValueError
+        for bad arguments.
     """
     s, size = _setting(teacher, covariance, stages, scale, composition, start)
     eigenvalues, basis = np.linalg.eigh(s.covariance)
@@ -138,8 +187,27 @@ def additive_floor(covariance: ArrayLike, *, scale: ArrayLike, step: ArrayLike =
 
         floor = (scale^2 / 2) sum_k h_k q_k^2 / (1 - q_k^2),    q_k = 1 - step h_k / L
 
-    h_k are the eigenvalues of the covariance (d, d), each shared by d modes of variance scale^2 / d. scale >= 0; step
-    in units of 1/L, above 0 and below 2; they broadcast. For small steps the floor is scale^2 L d / (4 step).
+    h_k are the eigenvalues of the covariance, each shared by d modes of variance scale^2 / d. For small steps the floor
+    is scale^2 L d / (4 step). ``scale`` and ``step`` broadcast.
+
+    Parameters
+    ----------
+    covariance
+        (d, d)
+    scale
+        of the noise, 0 or more
+    step
+        in units of 1/L, above 0 and below 2
+
+    Returns
+    -------
+    ndarray
+        the floor of the broadcast shape, in the unit of the excess loss.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     h = spectrum(square("covariance", covariance))
     if h.ndim != 1:

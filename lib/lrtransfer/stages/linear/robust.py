@@ -36,11 +36,18 @@ PERTURBATIONS = ("none", "random", "adversarial")
 class PerturbedRun:
     """A run of Eq. 7 on a quadratic, T steps; ... are the leading axes of start and alpha, n the coordinates.
 
-    y, x, z     iterates, and z = x/tau - y (1 - tau)/tau, each (T + 1, ..., n)
-    deltas      the errors Delta_t, (T + 1, ..., n), 0 at t = 0
-    gap         l(y_t) - l*, (T + 1, ...)
-    potential   Phi(t) of Eq. 11, (T + 1, ...), with its factor (1 + gamma/2)^t
-    kappa       condition number
+    Attributes
+    ----------
+    y, x, z
+        iterates, and z = x/tau - y (1 - tau)/tau, each (T + 1, ..., n)
+    deltas
+        the errors Delta_t, (T + 1, ..., n), 0 at t = 0
+    gap
+        l(y_t) - l*, (T + 1, ...)
+    potential
+        Phi(t) of Eq. 11, (T + 1, ...), with its factor (1 + gamma/2)^t
+    kappa
+        condition number
     """
 
     y: Floats
@@ -63,17 +70,36 @@ def perturbed_nesterov(
 ) -> PerturbedRun:
     """Nesterov's method on l(x) = (1/2) sum_i h_i x_i^2 with errors of size alpha |y_t - y_{t-1}| exactly.
 
-    curvatures  h, shape (n,), positive; L and mu are the largest and the smallest
-    start       x_0 = y_0, shape (..., n)
-    steps       T
-    perturb     direction of Delta_t: "random", uniform on the sphere; "adversarial", the one that makes Phi(t) largest,
-                which is that of the unperturbed z_t; "none"; or a function of y_t and y_{t-1}, (..., n) each, that
-                returns a vector, (..., n), used by its direction
-    alpha       size, not negative, broadcast with the leading axes of ``start``
-    seed        of "random"
+    Parameters
+    ----------
+    curvatures
+        h, (n,), positive; L and mu are the largest and the smallest
+    start
+        x_0 = y_0, (..., n)
+    steps
+        T
+    perturb
+        direction of Delta_t: "random", uniform on the sphere; "adversarial", the one that makes Phi(t) largest, which
+        is that of the unperturbed z_t; "none"; or a function of y_t and y_{t-1}, (..., n) each, that returns a vector,
+        (..., n), used by its direction
+    alpha
+        size, not negative, broadcast with the leading axes of ``start``
+    seed
+        of "random"
 
-    Returns a ``PerturbedRun``. Raises ValueError for bad arguments, among them curvatures that are all equal.
-    Source: Eqs. 7, 10 and 11.
+    Returns
+    -------
+    PerturbedRun
+        iterates, errors, gap and potential.
+
+    Raises
+    ------
+    ValueError
+        for bad arguments, among them curvatures that are all equal.
+
+    References
+    ----------
+    Eqs. 7, 10 and 11.
     """
     h, first = arguments.positive("curvatures", curvatures), arguments.finite("start", start)
     if h.ndim != 1 or first.ndim < 1 or first.shape[-1] != h.size:
@@ -114,15 +140,39 @@ def perturbed_nesterov(
 def potential_growth(
     kappa: float, alpha: ArrayLike, perturb: str, runs: int, *, steps: int = 60, modes: int = 12, seed: int = 0
 ) -> tuple[Floats, PerturbedRun]:
-    """The largest Phi(t) / Phi(t - 1) over runs from random starts, for each alpha, and the runs themselves.
+    """The largest Phi(t) / Phi(t - 1) over runs from random starts, for each alpha.
 
-    kappa    condition number above 1; ``modes`` curvatures in geometric progression from 1 to kappa
-    alpha    sizes of the errors, (n,) or one number
-    perturb  "random" or "adversarial", as in ``perturbed_nesterov``
-    runs     starts, Gaussian with variance h_i^-p at curvature h_i, p uniform on [0, 1], one p a start
+    A lower bound of what errors can do: above 1 at some alpha proves that the potential can rise there, below 1 proves
+    nothing.
 
-    Returns the ratios (n,) and a ``PerturbedRun`` with leading axes (runs, n). A lower bound of what errors can do:
-    above 1 at some alpha proves that the potential can rise there, below 1 proves nothing.
+    Parameters
+    ----------
+    kappa
+        condition number above 1
+    alpha
+        sizes of the errors, (n,) or one number
+    perturb
+        "random" or "adversarial", as in ``perturbed_nesterov``
+    runs
+        starts, Gaussian with variance h_i^-p at curvature h_i, p uniform on [0, 1], one p a start
+    steps
+        T
+    modes
+        curvatures, in geometric progression from 1 to kappa
+    seed
+        of starts and errors
+
+    Returns
+    -------
+    growth : ndarray
+        the ratios, (n,)
+    run : PerturbedRun
+        with leading axes (runs, n).
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     sizes = np.atleast_1d(arguments.finite("alpha", alpha, minimum=0.0))
     starts, n = arguments.count("runs", runs, minimum=1), arguments.count("modes", modes, minimum=2)
@@ -139,17 +189,33 @@ def potential_growth(
 def critical_alpha(kappa: ArrayLike, *, modes: str = "all") -> Floats:
     """The largest alpha at which Phi(t) <= Phi(t - 1) for every state and every error, on quadratics.
 
-    kappa   condition number above 1, any shape
-    modes   "all": curvatures over the whole of [mu, L] that share the budget; "one": the worst single curvature
-
     By the S-lemma Phi cannot rise exactly if, for one multiplier lambda >= 0 and every curvature h, the 3 x 3 form
 
         Phi(t - 1) - Phi(t) - lambda (alpha^2 |y_t - y_{t-1}|^2 - |Delta_t|^2)
 
     in (y_{t-1}, x_{t-1}, Delta_t) is not negative. Delta_t is eliminated, alpha^2 read off for each lambda, and lambda
-    found by search. Over 65 curvatures, which include mu and L: these two together are the worst case. alpha is 0 where
-    the potential can rise without errors. Returns kappa's shape.
-    Source: Claim 3.7; the threshold is this book's.
+    found by search. Over 65 curvatures, which include mu and L: these two together are the worst case.
+
+    Parameters
+    ----------
+    kappa
+        condition number above 1, any shape
+    modes
+        "all": curvatures over the whole of [mu, L] that share the budget; "one": the worst single curvature
+
+    Returns
+    -------
+    ndarray
+        alpha of kappa's shape; 0 where the potential can rise without errors.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    References
+    ----------
+    Claim 3.7; the threshold is this book's.
     """
     values = arguments.finite("kappa", kappa)
     arguments.choice("modes", modes, ("one", "all"))
@@ -166,14 +232,44 @@ def stability_alpha(kappa: ArrayLike) -> Floats:
 
         max_w |G|^2 = 2 q^2 / (B + 4 (1 - q) sqrt(q beta)),   B = 2 q (1 + beta)(1 + q beta) - 8 q beta,
 
-    and the one over h is searched. kappa > 1, any shape. Source: this book's.
+    and the one over h is searched.
+
+    Parameters
+    ----------
+    kappa
+        condition number above 1, any shape
+
+    Returns
+    -------
+    ndarray
+        alpha of kappa's shape.
+
+    Raises
+    ------
+    ValueError
+        for any other kappa.
+
+    References
+    ----------
+    This book's; the paper has no such threshold.
     """
     values = arguments.finite("kappa", kappa)
     return np.vectorize(lambda k: 1 / _gain(float(k))[0], otypes=[float])(values)[()]
 
 
 def resonance(kappa: float) -> tuple[float, float]:
-    """The worst curvature, in units of L, and the angle by which the worst errors turn y_t - y_{t-1} (radians)."""
+    """The worst curvature, and the angle by which the worst errors turn y_t - y_{t-1}.
+
+    Parameters
+    ----------
+    kappa
+        condition number above 1
+
+    Returns
+    -------
+    curvature, angle : float
+        in units of L, and in radians.
+    """
     k = arguments.one("kappa", arguments.finite("kappa", kappa))
     _, q, u = _gain(k)
     turn = np.exp(-1j * np.arccos(1 - u))

@@ -26,8 +26,28 @@ def contraction(beta: ArrayLike, kappa: ArrayLike) -> Floats:
 
         (1/2) [(1 + beta) a + sqrt((1 + beta)^2 a^2 - 4 beta a)]    where the root is real,    else sqrt(beta a),
 
-    least at beta = (sqrt(kappa) - 1)/(sqrt(kappa) + 1), where it is 1 - 1/sqrt(kappa). beta in [0, 1], kappa >= 1;
-    they broadcast.
+    least at beta = (sqrt(kappa) - 1)/(sqrt(kappa) + 1), where it is 1 - 1/sqrt(kappa).
+
+    Parameters
+    ----------
+    beta
+        momentum in [0, 1]
+    kappa
+        condition number, 1 or more
+
+    Returns
+    -------
+    ndarray
+        the factor of the broadcast shape.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    References
+    ----------
+    This book's.
     """
     share, k = _share(beta), arguments.finite("kappa", kappa, minimum=1.0)
     arguments.broadcast(beta=share, kappa=k)
@@ -38,9 +58,26 @@ def contraction(beta: ArrayLike, kappa: ArrayLike) -> Floats:
 
 
 def first_below(curves: ArrayLike, level: float, *, start: ArrayLike | None = None) -> Floats:
-    """First stage at which each curve is below ``level`` times its start; inf where it never is.
+    """First stage at which each curve is below ``level`` times its start.
 
-    curves (T + 1, ...), inf allowed; start  (...), the curve's own first value by default. Returns (...).
+    Parameters
+    ----------
+    curves
+        (T + 1, ...), inf allowed
+    level
+        positive
+    start
+        (...), positive; the curve's own first value by default
+
+    Returns
+    -------
+    ndarray
+        (...), inf where a curve never is.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     values = arguments.number("curves", curves)
     if not values.ndim or not len(values):
@@ -53,8 +90,26 @@ def first_below(curves: ArrayLike, level: float, *, start: ArrayLike | None = No
 def windowed_rate(curves: ArrayLike, window: int, lag: int) -> Floats:
     """Rate between two windows: log(mean over the earlier / mean over the last ``window`` stages) / lag.
 
-    The earlier window lies ``lag`` stages before. The means smooth what oscillates, as momentum does. curves (T + 1,
-    ...), positive; window + lag <= T + 1. Returns (...).
+    The means smooth what oscillates, as momentum does.
+
+    Parameters
+    ----------
+    curves
+        (T + 1, ...), positive
+    window
+        stages in each window; window + lag <= T + 1
+    lag
+        stages by which the earlier window lies before
+
+    Returns
+    -------
+    ndarray
+        (...), per stage.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     values = arguments.positive("curves", curves)
     width, shift = arguments.count("window", window, minimum=1), arguments.count("lag", lag, minimum=1)
@@ -65,9 +120,32 @@ def windowed_rate(curves: ArrayLike, window: int, lag: int) -> Floats:
 
 
 def late_rates(method: str, kappas: ArrayLike, sigma: float = 1.0, *, d: int = 20, seed: int = 0) -> Floats:
-    """Rate of one run of ``linear.excess_loss`` on ``problem(kappa, sigma)`` for each condition number, (n,).
+    """Rate of one run of ``linear.excess_loss`` on ``problem(kappa, sigma)`` for each condition number.
 
     Past the transient: between stages 2 kappa and 4 kappa for "gd", 40 and 80 sqrt(kappa) for the other two.
+
+    Parameters
+    ----------
+    method
+        "gd", "stacking" or "nesterov"
+    kappas
+        (n,), 2 or more each
+    sigma, d, seed
+        as in ``problem``
+
+    Returns
+    -------
+    ndarray
+        (n,), per stage.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    References
+    ----------
+    Sec. 4.
     """
     conditions = arguments.finite("kappas", kappas, minimum=2.0)
     if conditions.ndim != 1:
@@ -84,10 +162,22 @@ def late_rates(method: str, kappas: ArrayLike, sigma: float = 1.0, *, d: int = 2
 def decay_rate(excess: ArrayLike, *, high: float = 1e-4, low: float = 1e-12) -> Floats:
     """How fast a run falls: minus the slope of log excess against the stage, by least squares.
 
-    excess     excess loss, (T + 1, ...)
-    high, low  the stages used are those with low < excess / excess at 0 < high: past the transient
+    Parameters
+    ----------
+    excess
+        excess loss, (T + 1, ...)
+    high, low
+        the stages used are those with low < excess / excess at 0 < high: past the transient
 
-    Returns shape (...). Raises ValueError where fewer than three stages lie between.
+    Returns
+    -------
+    ndarray
+        (...), per stage.
+
+    Raises
+    ------
+    ValueError
+        where fewer than three stages lie between.
     """
     values = arguments.finite("excess", excess, minimum=0.0)
     if values.ndim == 0:

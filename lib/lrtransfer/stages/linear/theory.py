@@ -22,11 +22,20 @@ from lrtransfer.stages.linear.course import Floats, Setting, default_beta
 class Constants:
     """What the proof of Lemma 3.2 uses at condition number kappa, each of kappa's shape.
 
-    beta, tau, gamma   momentum, weight of z in x, and 1/(sqrt(kappa) - 1)
-    rho                penalty on |y - x*|^2, in units of mu
-    growth             1 + gamma/2, by which the potential's factor grows each step
-    rate               1/growth, the contraction each step
-    proof_alpha        largest perturbation the proof supports; ``printed_alpha`` has the paper's
+    Attributes
+    ----------
+    kappa
+        condition number L/mu
+    beta, tau, gamma
+        momentum, weight of z in x, and 1/(sqrt(kappa) - 1)
+    rho
+        penalty on |y - x*|^2, in units of mu
+    growth
+        1 + gamma/2, by which the potential's factor grows each step
+    rate
+        1/growth, the contraction each step
+    proof_alpha
+        largest perturbation the proof supports; ``printed_alpha`` has the paper's
     """
 
     kappa: Floats
@@ -40,9 +49,26 @@ class Constants:
 
 
 def constants(kappa: ArrayLike) -> Constants:
-    """All constants of Lemma 3.2 but the printed alpha, at condition numbers kappa > 1.
+    """All constants of Lemma 3.2 but the printed alpha.
 
-    Raises ValueError at kappa <= 1, where gamma does not exist.
+    Parameters
+    ----------
+    kappa
+        condition numbers above 1, any shape
+
+    Returns
+    -------
+    Constants
+        of kappa's shape.
+
+    Raises
+    ------
+    ValueError
+        at kappa <= 1, where gamma does not exist.
+
+    References
+    ----------
+    Lemma 3.2 and its proof, Sec. 3.
     """
     k = _above("kappa", kappa, 1.0)
     s = np.sqrt(k)
@@ -59,7 +85,29 @@ def constants(kappa: ArrayLike) -> Constants:
 
 
 def rate(kappa: ArrayLike) -> Floats:
-    """The contraction of Lemma 3.2 each step: (2 s - 2)/(2 s - 1) with s = sqrt(kappa), kappa >= 1."""
+    """The contraction of Lemma 3.2 each step.
+
+        (2 s - 2)/(2 s - 1),   s = sqrt(kappa)
+
+    Parameters
+    ----------
+    kappa
+        condition numbers, 1 or more, any shape
+
+    Returns
+    -------
+    ndarray
+        the factor in [0, 1) of kappa's shape.
+
+    Raises
+    ------
+    ValueError
+        for a kappa below 1.
+
+    References
+    ----------
+    Lemma 3.2.
+    """
     s = np.sqrt(arguments.finite("kappa", kappa, minimum=1.0))
     return ((2 * s - 2) / (2 * s - 1))[()]
 
@@ -70,7 +118,25 @@ def printed_alpha(kappa: ArrayLike) -> Floats:
         1/alpha = (kappa - 1) sqrt(2 s (kappa - 1) (s - 3)),   s = sqrt(kappa)
 
     It exists only for kappa > 9; up to kappa = (2 + sqrt 2)^2 = 11.66 it exceeds ``proof_alpha``.
-    Raises ValueError at kappa <= 9.
+
+    Parameters
+    ----------
+    kappa
+        condition numbers above 9, any shape
+
+    Returns
+    -------
+    ndarray
+        alpha of kappa's shape.
+
+    Raises
+    ------
+    ValueError
+        at kappa <= 9.
+
+    References
+    ----------
+    Theorem 3.1.
     """
     k = _above("kappa", kappa, 9.0, "as the printed alpha is the root of a negative number below; see proof_alpha")
     s = np.sqrt(k)
@@ -82,8 +148,26 @@ def proof_alpha(kappa: ArrayLike) -> Floats:
 
         1/alpha = (s + 1) sqrt(2 s (2 s - 1) (4 s - 3) / (s - 1)),   s = sqrt(kappa) > 1
 
-    This is Fact 3.9's last display, (2 + 2/gamma)(1 + gamma/2) alpha^2 / tau^2 <= 2 rho / mu, with equality; it
-    approaches 1/(4 kappa). Raises ValueError at kappa <= 1.
+    It approaches 1/(4 kappa).
+
+    Parameters
+    ----------
+    kappa
+        condition numbers above 1, any shape
+
+    Returns
+    -------
+    ndarray
+        alpha of kappa's shape.
+
+    Raises
+    ------
+    ValueError
+        at kappa <= 1.
+
+    References
+    ----------
+    Fact 3.9's last display, (2 + 2/gamma)(1 + gamma/2) alpha^2 / tau^2 <= 2 rho / mu, with equality.
     """
     s = np.sqrt(_above("kappa", kappa, 1.0))
     return (np.sqrt((s - 1) / (2 * s * (2 * s - 1) * (4 * s - 3))) / (s + 1))[()]
@@ -91,7 +175,15 @@ def proof_alpha(kappa: ArrayLike) -> Floats:
 
 @dataclass(frozen=True)
 class Ball:
-    """The neighbourhood of Theorem 3.1: excess loss delta at the start, distance eta along the run."""
+    """The neighbourhood of Theorem 3.1.
+
+    Attributes
+    ----------
+    delta
+        excess loss at the start
+    eta
+        distance |W_t - W*| along the run
+    """
 
     delta: Floats
     eta: Floats
@@ -104,13 +196,34 @@ def ball(
 
         delta = mu alpha^2 sigma_min^2 / (256 beta^2 d),   eta = sqrt(16 delta / mu)
 
-    kappa      condition number, > 9 with the printed alpha and > 1 otherwise
-    sigma_min  smallest singular value of the teacher, positive
-    d          size of the matrices
-    mu         strong convexity: the smallest eigenvalue of Sigma
-    alpha      perturbation allowed; ``printed_alpha`` by default
+    All arguments but ``d`` broadcast.
 
-    ``kappa``, ``sigma_min``, ``mu`` and ``alpha`` broadcast. Returns a ``Ball``.
+    Parameters
+    ----------
+    kappa
+        condition number, > 9 with the printed alpha and > 1 otherwise
+    sigma_min
+        smallest singular value of the teacher, positive
+    d
+        size of the matrices
+    mu
+        strong convexity: the smallest eigenvalue of Sigma
+    alpha
+        perturbation allowed; ``printed_alpha`` by default
+
+    Returns
+    -------
+    Ball
+        delta and eta of the broadcast shape.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    References
+    ----------
+    Theorem 3.1.
     """
     k = _above("kappa", kappa, 1.0)
     size = printed_alpha(k) if alpha is None else arguments.positive("alpha", alpha)
@@ -126,9 +239,22 @@ def edge_start(teacher: ArrayLike, covariance: ArrayLike, delta: ArrayLike) -> F
 
         W_0 = W* + c (I - W*),    c > 0 such that (1/2) Tr((W_0 - W*) Sigma (W_0 - W*)') = delta
 
-    teacher, covariance  as in ``linear.run``, (..., d, d), the teacher not the identity; delta  positive, (...)
+    Parameters
+    ----------
+    teacher, covariance
+        as in ``linear.run``, (..., d, d), the teacher not the identity
+    delta
+        positive, (...)
 
-    Returns (..., d, d). Raises ValueError for bad arguments.
+    Returns
+    -------
+    ndarray
+        W_0, (..., d, d).
+
+    Raises
+    ------
+    ValueError
+        naming the argument, a teacher that is the identity among them.
     """
     target = arguments.positive("delta", delta)
     s = Setting("gd", teacher, covariance, 0, None, None, None, 0)
@@ -147,10 +273,34 @@ def lemma_bounds(
 
         rate^t (L/2 + 8 s mu / (4 (4 s - 3))) |x_0 - x*|^2      and      rate^t 8 s / (4 s - 3) (l(y_0) - l(x*))
 
-    kappa       condition number, >= 1, s its root
-    smoothness  L; distance  |x_0 - x*|; gap  l(y_0) - l(x*)
+    All arguments but ``steps`` broadcast.
 
-    All broadcast but ``steps``. Returns the two bounds, each (steps + 1, ...).
+    Parameters
+    ----------
+    kappa
+        condition number, >= 1, s its root
+    steps
+        the last t
+    smoothness
+        L, positive
+    distance
+        |x_0 - x*|
+    gap
+        l(y_0) - l(x*)
+
+    Returns
+    -------
+    from_distance, from_gap : ndarray
+        the two bounds, (steps + 1, ...) each.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    References
+    ----------
+    Lemma 3.2.
     """
     k = arguments.finite("kappa", kappa, minimum=1.0)
     top = arguments.positive("smoothness", smoothness)
@@ -168,10 +318,16 @@ def lemma_bounds(
 class WarmupStages:
     """Stages until Theorem 3.1 applies, from the first iterate.
 
-    delta     excess loss at which stacking may begin
-    formula   T_0 of Corollary 3.6, kappa log((l(W_1) - l*)/delta) + 2, and 0 where that is negative
-    descent   first stage at which plain descent is at most delta
-    stacking  the same for stacking from the first stage; -1 if not within ``cap`` stages
+    Attributes
+    ----------
+    delta
+        excess loss at which stacking may begin
+    formula
+        T_0 of Corollary 3.6, kappa log((l(W_1) - l*)/delta) + 2, and 0 where that is negative
+    descent
+        first stage at which plain descent is at most delta
+    stacking
+        the same for stacking from the first stage; -1 if not within ``cap`` stages
     """
 
     delta: float
@@ -190,11 +346,28 @@ def warmup_stages(
 ) -> WarmupStages:
     """How long the warm-up of Corollary 3.6 is: by its formula, as plain descent needs it, and without one.
 
-    teacher, covariance, start  one problem, as in ``linear.run``
-    alpha                       the perturbation allowed; ``printed_alpha`` by default
-    cap                         stages after which stacking is given up
+    Parameters
+    ----------
+    teacher, covariance, start
+        one problem, (d, d) each, as in ``linear.run``
+    alpha
+        the perturbation allowed; ``printed_alpha`` by default
+    cap
+        stages after which stacking is given up
 
-    Returns ``WarmupStages``. Raises ValueError as ``linear.run`` and ``ball`` do.
+    Returns
+    -------
+    WarmupStages
+        all three, and delta.
+
+    Raises
+    ------
+    ValueError
+        as ``linear.run`` and ``ball`` do, and for more than one problem.
+
+    References
+    ----------
+    Corollary 3.6.
     """
     s = Setting("gd", teacher, covariance, 1, None, start, None, 0)
     if len(s.shape) != 2:
