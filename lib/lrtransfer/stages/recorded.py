@@ -24,7 +24,22 @@ PRESETS = {RECORD: "full", SHORT: "short"}
 
 
 def comparison_recipe(name: str, what: str, row: StagesPreset) -> Recipe:
-    """The record of ``compare_starts``: its result, and how long the text is."""
+    """The record of ``compare_starts``: its result, and how long the text is.
+
+    Parameters
+    ----------
+    name
+        of the folder under results/
+    what
+        the record in a few words
+    row
+        the settings of ``compare_starts``
+
+    Returns
+    -------
+    Recipe
+        how ``lrtransfer record`` makes it.
+    """
 
     def make(sitting: Sitting) -> dict[str, Any]:
         result = compare_starts(row, device=sitting.device, store=sitting.folder / "runs", progress=sitting.tell)
@@ -44,16 +59,51 @@ RECIPES = (
 
 
 def read_record(name: str = RECORD, *, folder: str | Path | None = None) -> StageComparison | None:
-    """The recorded comparison as ``compare_starts`` returned it; None where only the package is installed.
+    """The recorded comparison as ``compare_starts`` returned it.
 
-    Raises ``DamagedRecord``, a ``ValueError``, for a record that was changed by hand or made with other settings.
+    Parameters
+    ----------
+    name
+        "stages-transformer" or "stages-transformer-short"
+    folder
+        where the record is; its place under results/ by default
+
+    Returns
+    -------
+    StageComparison or None
+        None where only the package is installed.
+
+    Raises
+    ------
+    DamagedRecord
+        a ``ValueError``, for a record that was changed by hand or made with other settings.
     """
     choice("name", name, tuple(PRESETS))
     return comparison_of(next(each for each in RECIPES if each.name == name), PRESETS[name], folder=folder)
 
 
 def comparison_of(recipe: Recipe, preset: str, *, folder: str | Path | None = None) -> StageComparison | None:
-    """``read_record`` for any recipe of ``comparison_recipe``; ``preset``: the name its settings go by."""
+    """``read_record`` for any recipe of ``comparison_recipe``.
+
+    Parameters
+    ----------
+    recipe
+        the recipe
+    preset
+        the name its settings go by
+    folder
+        as in ``read_record``
+
+    Returns
+    -------
+    StageComparison or None
+        None where only the package is installed.
+
+    Raises
+    ------
+    DamagedRecord
+        as ``read_record`` does.
+    """
     entry = recorded(recipe, folder=folder)
     if entry is None:
         return None

@@ -23,7 +23,20 @@ BASIS = ((0.5, 0.5, 0.5, 0.5), (0.5, -0.5, 0.5, -0.5), (0.5, 0.5, -0.5, -0.5), (
 
 
 def small_problem(kappa: float, sigma: float) -> tuple[Floats, Floats]:
-    """Teacher and covariance of the figure, (4, 4) each."""
+    """Teacher and covariance of the figure.
+
+    Parameters
+    ----------
+    kappa
+        condition number of the covariance
+    sigma
+        distance of the teacher from the identity
+
+    Returns
+    -------
+    teacher, covariance : ndarray
+        (4, 4) each.
+    """
     basis = np.array(BASIS)
     spectrum = kappa ** (np.arange(4) / 3 - 1)
     return np.eye(4) + sigma * (basis * np.array(SPREAD)) @ basis.T, np.diag(spectrum)
@@ -32,7 +45,19 @@ def small_problem(kappa: float, sigma: float) -> tuple[Floats, Floats]:
 def excess_picture(kappa: float, sigma: float, beta: float) -> Picture:
     """Excess loss of the three methods (left) and the size of stacking's error in Nesterov's step (right).
 
-    kappa  condition number of Sigma; sigma  distance of the teacher from the identity; beta  momentum
+    Parameters
+    ----------
+    kappa
+        condition number of Sigma
+    sigma
+        distance of the teacher from the identity
+    beta
+        momentum
+
+    Returns
+    -------
+    Picture
+        both panels, and a sentence.
     """
     teacher, covariance = small_problem(kappa, sigma)
     runs = {m: run(m, teacher, covariance, STAGES, beta=beta) for m in ("stacking", "nesterov", "gd")}

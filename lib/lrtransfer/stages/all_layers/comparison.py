@@ -24,7 +24,10 @@ CONFIDENCE = 0.999
 class Interval(NamedTuple):
     """Mean of a logarithm over the seeds and the two ends of its interval, (...) each.
 
-    An end is infinite where a single seed is given; all three are inf where a value is not finite.
+    Attributes
+    ----------
+    mean, low, high
+        an end is infinite where a single seed is given; all three are inf where a value is not finite
     """
 
     mean: Array
@@ -35,9 +38,16 @@ class Interval(NamedTuple):
 class Paired(NamedTuple):
     """Two initialisations on the same draws, for each condition number: (kappas,) each.
 
-    ``log_ratio``: mean over seeds of ln(excess of the one / excess of the other), below 0 where the one is better.
-    ``standard_error``: of that mean. ``low``, ``high``: ends of its interval. ``wins``: share of the seeds in which
-    the one has the smaller excess.
+    Attributes
+    ----------
+    log_ratio
+        mean over seeds of ln(excess of the one / excess of the other), below 0 where the one is better
+    standard_error
+        of that mean
+    low, high
+        ends of its interval
+    wins
+        share of the seeds in which the one has the smaller excess
     """
 
     log_ratio: Array
@@ -60,7 +70,12 @@ class Paired(NamedTuple):
 class Band(NamedTuple):
     """Excess loss over the seeds after each stage, (stages + 1, kappas) each; inf once one of the runs has diverged.
 
-    ``mean``: geometric mean; ``low``, ``high``: two standard errors of the mean of the logarithm below and above it.
+    Attributes
+    ----------
+    mean
+        geometric mean
+    low, high
+        two standard errors of the mean of the logarithm below and above it
     """
 
     mean: Array
@@ -69,12 +84,41 @@ class Band(NamedTuple):
 
 
 def reach(error: ArrayLike, seeds: int) -> Array:
-    """Half the interval: the standard ``error`` (...) times Student's quantile for so many ``seeds``; inf for one."""
+    """Half the interval of confidence ``CONFIDENCE``: the standard error times Student's quantile.
+
+    Parameters
+    ----------
+    error
+        (...)
+    seeds
+        how many
+
+    Returns
+    -------
+    ndarray
+        (...), in the unit of ``error``; inf for one seed.
+    """
     return np.asarray(arguments.number("error", error) * quantile(seeds, (1 + CONFIDENCE) / 2))[()]
 
 
 def log_interval(values: ArrayLike) -> Interval:
-    """Mean of ln(value) over the seeds, the last axis, and its interval; ``values`` (..., seeds), positive or inf."""
+    """Mean of ln(value) over the seeds, and its interval.
+
+    Parameters
+    ----------
+    values
+        (..., seeds), positive or inf
+
+    Returns
+    -------
+    Interval
+        (...) each.
+
+    Raises
+    ------
+    ValueError
+        naming ``values``.
+    """
     given = arguments.positive("values", values, infinite=True)
     mean, error = mean_and_error(np.log(given))
     width = np.where(np.isfinite(mean), reach(error, given.shape[-1]), 0.0)
@@ -82,9 +126,26 @@ def log_interval(values: ArrayLike) -> Interval:
 
 
 def paired(run: AllLayersRun, one: str, other: str, stage: int = -1) -> Paired:
-    """Compare the excess losses of two initialisations over common draws, after ``stage`` stages (-1: the last).
+    """Compare the excess losses of two initialisations over common draws.
 
-    Needs two seeds or more and runs that have not diverged by then: ValueError otherwise.
+    Parameters
+    ----------
+    run
+        of two seeds or more
+    one, other
+        two of its inits
+    stage
+        after how many stages; -1: the last
+
+    Returns
+    -------
+    Paired
+        the one against the other, for each condition number.
+
+    Raises
+    ------
+    ValueError
+        for other names, a single seed, and runs that have diverged by then.
     """
     columns = [run.inits.index(arguments.choice("init", name, run.inits)) for name in (one, other)]
     first, second = run.excess[stage][columns]
@@ -97,7 +158,25 @@ def paired(run: AllLayersRun, one: str, other: str, stage: int = -1) -> Paired:
 
 
 def geometric_band(run: AllLayersRun, init: str) -> Band:
-    """Geometric mean and band over the seeds of the excess losses of one initialisation; needs two seeds or more."""
+    """Geometric mean and band over the seeds of the excess losses of one initialisation.
+
+    Parameters
+    ----------
+    run
+        of two seeds or more
+    init
+        one of its inits
+
+    Returns
+    -------
+    Band
+        for every stage and condition number.
+
+    Raises
+    ------
+    ValueError
+        for another name, and a single seed.
+    """
     losses = run.excess[:, run.inits.index(arguments.choice("init", init, run.inits))]  # (stages + 1, kappas, seeds)
     _several(run)
     mean, error = mean_and_error(np.log(losses))

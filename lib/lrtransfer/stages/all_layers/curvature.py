@@ -20,7 +20,18 @@ Array = NDArray[np.float64]
 
 
 def transposed(a: Array) -> Array:
-    """Transposes of matrices in the last two axes."""
+    """Transposes of matrices in the last two axes.
+
+    Parameters
+    ----------
+    a
+        (..., m, n)
+
+    Returns
+    -------
+    ndarray
+        (..., n, m), a view.
+    """
     return a.swapaxes(-1, -2)
 
 
@@ -41,14 +52,35 @@ def _backward(layers: Array, residual: Array) -> list[Array]:
 
 
 def end_to_end(layers: Array) -> Array:
-    """W = (I + w_t) .. (I + w_1) from ``layers`` of shape (t, ..., d, d), first layer first: (..., d, d)."""
+    """W = (I + w_t) .. (I + w_1).
+
+    Parameters
+    ----------
+    layers
+        w, (t, ..., d, d), first layer first
+
+    Returns
+    -------
+    ndarray
+        W, (..., d, d).
+    """
     return _forward(layers)[-1]
 
 
 def gradients(layers: Array, second: Array, cross: Array) -> Array:
-    """Gradients of (1/2) E |W x - y|^2 in all layers, A_k' (W S - C) B_k': (t, ..., d, d).
+    """Gradients of (1/2) E |W x - y|^2 in all layers, A_k' (W S - C) B_k'.
 
-    layers: (t, ..., d, d), first layer first; second: S = E x x'; cross: C = E y x', both (..., d, d)
+    Parameters
+    ----------
+    layers
+        (t, ..., d, d), first layer first
+    second, cross
+        S = E x x' and C = E y x', both (..., d, d)
+
+    Returns
+    -------
+    ndarray
+        (t, ..., d, d).
     """
     below = _forward(layers)
     above = _backward(layers, below[-1] @ second - cross)
@@ -56,9 +88,20 @@ def gradients(layers: Array, second: Array, cross: Array) -> Array:
 
 
 def hessian_product(layers: Array, directions: Array, second: Array, cross: Array) -> Array:
-    """The Hessian of (1/2) E |W x - y|^2 over all layers, applied to ``directions``: (t, ..., d, d).
+    """The Hessian of (1/2) E |W x - y|^2 over all layers, applied to directions: the derivative of ``gradients`` along
+    them.
 
-    The derivative of ``gradients`` along ``directions`` (t, ..., d, d); the other arguments as there.
+    Parameters
+    ----------
+    layers, second, cross
+        as in ``gradients``
+    directions
+        (t, ..., d, d)
+
+    Returns
+    -------
+    ndarray
+        (t, ..., d, d).
     """
     below = _forward(layers)
     return _hessian_product(layers, directions, second, below, _backward(layers, below[-1] @ second - cross))
@@ -81,11 +124,27 @@ def _hessian_product(layers: Array, directions: Array, second: Array, below: lis
 def largest_curvature(
     layers: Array, second: Array, cross: Array, iterations: int = 10, *, single: bool = False
 ) -> Array:
-    """Largest eigenvalue of the Hessian over all layers, by Lanczos started at the gradient: (...).
+    """Largest eigenvalue of the Hessian over all layers, by Lanczos started at the gradient.
 
-    Approaches it from below, exactly once ``iterations`` reaches t d^2. Arguments as in ``gradients``.
-    single: take the products in single precision, in half the time: a few iterations leave a larger error. Where they
-        overflow there, they are taken in double precision after all.
+    Parameters
+    ----------
+    layers, second, cross
+        as in ``gradients``
+    iterations
+        of Lanczos, 1 or more
+    single
+        take the products in single precision, in half the time: a few iterations leave a larger error. Where they
+        overflow there, they are taken in double precision after all
+
+    Returns
+    -------
+    ndarray
+        (...), approached from below, exactly once ``iterations`` reaches t d^2; inf where the run has overflowed.
+
+    Raises
+    ------
+    ValueError
+        naming ``iterations``.
     """
     steps = arguments.count("iterations", iterations, minimum=1)
     if not single:

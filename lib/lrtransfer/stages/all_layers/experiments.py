@@ -11,7 +11,20 @@ from lrtransfer.stages.all_layers.training import AllLayersRun
 
 
 def ended_below(run: AllLayersRun, init: str) -> NDArray[np.bool_]:
-    """Whether each run from one start ends below its beginning, (kappas, seeds)."""
+    """Whether each run from one start ends below its beginning.
+
+    Parameters
+    ----------
+    run
+        of ``train_all_layers``
+    init
+        one of its inits
+
+    Returns
+    -------
+    ndarray
+        (kappas, seeds), of True and False.
+    """
     column = run.inits.index(arguments.choice("init", init, run.inits))
     return np.asarray(run.excess[-1, column] < run.excess[0, column])
 
@@ -21,7 +34,19 @@ def growth_over_random(run: AllLayersRun, init: str) -> Interval:
 
         ln of (excess of ``init`` / excess of random at the last kappa) / (the same at the first)
 
-    Seeds are paired. Below 0 the advantage grows, above 0 it shrinks. Returns an ``Interval`` of numbers.
+    Seeds are paired. Below 0 the advantage grows, above 0 it shrinks.
+
+    Parameters
+    ----------
+    run
+        of ``train_all_layers``, "random" among its inits
+    init
+        one of its inits
+
+    Returns
+    -------
+    Interval
+        of numbers.
     """
     column = run.inits.index(arguments.choice("init", init, run.inits))
     over = run.excess[-1, column] / run.excess[-1, run.inits.index("random")]  # (kappas, seeds)

@@ -46,13 +46,22 @@ RATES = ("hessian", "shared", "depth", "printed")
 class AllLayersRun:
     """Stagewise training of all layers; stage 0 is the identity, before any layer.
 
-    ``excess``: (1/2) Tr((W - W*) Sigma (W - W*)'), (stages + 1, inits, kappas, seeds), inf once a run has diverged.
-    ``test_loss``: mean of |W x - y|^2 / 2 over the test sample, same shape; its floor is ``noise_floor`` on average.
-    ``lrs``: the rate of each stage, (stages, inits, kappas, seeds); 0 for a run that has diverged.
-    ``off_momentum``: distance between the network as a stage begins and where Nesterov's method would go on from,
-        W_t + beta (W_t - W_{t-1}), over the size of that move; same shape. 0 where both are the same, as in the first
-        stage, inf where only the move vanishes (kappa = 1), and after divergence.
-    ``inits``, ``kappas`` (kappas,), ``seeds``: what the axes mean. ``noise_floor``: d noise^2 / 2.
+    Attributes
+    ----------
+    excess
+        (1/2) Tr((W - W*) Sigma (W - W*)'), (stages + 1, inits, kappas, seeds), inf once a run has diverged
+    test_loss
+        mean of |W x - y|^2 / 2 over the test sample, same shape; its floor is ``noise_floor`` on average
+    lrs
+        the rate of each stage, (stages, inits, kappas, seeds); 0 for a run that has diverged
+    off_momentum
+        distance between the network as a stage begins and where Nesterov's method would go on from, W_t + beta (W_t -
+        W_{t-1}), over the size of that move; shape of ``lrs``. 0 where both are the same, as in the first stage, inf
+        where only the move vanishes (kappa = 1), and after divergence
+    inits, kappas, seeds
+        what the axes mean; kappas (kappas,)
+    noise_floor
+        d noise^2 / 2
     """
 
     excess: Array
@@ -166,22 +175,54 @@ def train_all_layers(
 ) -> AllLayersRun:
     """Stagewise training of deep residual linear networks with all layers trained, from four initialisations.
 
-    kappas: condition numbers of the covariance, each >= 1; sigma: the teacher is I + sigma S, >= 0
-    inits: any of "stacking", "nesterov", "random", "zero"; beta = (sqrt(kappa) - 1)/(sqrt(kappa) + 1)
-    rate: "hessian"  1/lambda_max of the training loss over all layers, at the start of each stage and for each run
-          "shared"   the smallest of these rates among ``inits`` on the same draws, so that all take the same
-          "depth"    1/(t sigma_max(Sigma)) in stage t
-          "printed"  1/sigma_max(Sigma), the smoothness of the loss in W alone
-    factor: multiplies the rate, > 0; scale: of the initialisation "random", >= 0
-    seeds: one problem, sample and order each, and the same for all inits and kappas
-    stages, steps: layers added, and SGD steps after each; batch: <= samples
-    samples, test_samples: sizes of the samples; d: dimension; noise: standard deviation of each entry of xi
-    iterations: of Lanczos for the rates "hessian" and "shared", from below: six leave 2 per cent of the curvature on
-        average over runs and stages, up to 30 in one run at sigma = 50; up to ten are taken in single precision
+    Parameters
+    ----------
+    kappas
+        condition numbers of the covariance, each >= 1
+    sigma
+        the teacher is I + sigma S, >= 0
+    inits
+        any of "stacking", "nesterov", "random", "zero"; beta = (sqrt(kappa) - 1)/(sqrt(kappa) + 1)
+    rate
+        "hessian", 1/lambda_max of the training loss over all layers, at the start of each stage and for each run;
+        "shared", the smallest of these rates among ``inits`` on the same draws, so that all take the same;
+        "depth", 1/(t sigma_max(Sigma)) in stage t;
+        "printed", 1/sigma_max(Sigma), the smoothness of the loss in W alone
+    factor
+        multiplies the rate, > 0
+    scale
+        of the initialisation "random", >= 0
+    seeds
+        one problem, sample and order each, and the same for all inits and kappas
+    stages, steps
+        layers added, and SGD steps after each
+    batch
+        <= samples
+    samples, test_samples
+        sizes of the samples
+    d
+        dimension, 2 or more
+    noise
+        standard deviation of each entry of xi, >= 0
+    iterations
+        of Lanczos for the rates "hessian" and "shared", from below: six leave 2 per cent of the curvature on average
+        over runs and stages, up to 30 in one run at sigma = 50; up to ten are taken in single precision
 
-    Returns ``AllLayersRun``. ValueError for arguments out of range.
+    Returns
+    -------
+    AllLayersRun
+        losses, rates and distances from momentum.
 
-    Source: Section 4.2, Fig. 6. The paper gives neither its random scale nor its sigma for this figure.
+    Raises
+    ------
+    ValueError
+        for arguments out of range.
+    ArithmeticError
+        where "nesterov" needs the inverse of a last layer that is singular.
+
+    References
+    ----------
+    Section 4.2, Fig. 6. The paper gives neither its random scale nor its sigma for this figure.
     """
     conditions = arguments.finite("kappas", kappas, minimum=1.0)
     if conditions.ndim != 1 or conditions.size == 0:

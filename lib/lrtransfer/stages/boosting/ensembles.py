@@ -46,9 +46,13 @@ _MOMENTA = {name: name if name in MOMENTA else "schedule" for name in METHODS}
 class BoostingRun:
     """Curves of boosting over stages 0 .. T; stage 0 is F = 0. Inf once a run has diverged.
 
-    ``train``, ``test``: mean loss on both parts, (T + 1, methods, splits) or (T + 1,) for a single run.
-    ``captured``: cos^2 of the angle between r and what the learner returns for it, (T, ...); 1 where the step is the
-    gradient's own, and 0 where r vanishes or the run has diverged.
+    Attributes
+    ----------
+    train, test
+        mean loss on both parts, (T + 1, methods, splits) or (T + 1,) for a single run
+    captured
+        cos^2 of the angle between r and what the learner returns for it, (T, ...); 1 where the step is the gradient's
+        own, and 0 where r vanishes or the run has diverged
     """
 
     train: Array
@@ -80,16 +84,43 @@ def boost(
     ridge: float = 0.1,
     gamma: float = 0.1,
 ) -> BoostingRun:
-    """One ensemble: curves (stages + 1,) on the sample X (n, features), y (n,) and on the test part.
+    """One ensemble: its curves on a sample and on a test part.
 
-    Leading axes of all four are samples of one size, and follow the first axis of the curves.
+    Leading axes of all four arrays are samples of one size, and follow the first axis of the curves.
 
-    method: "zero" gradient boosting; "stacking" beta_t = beta; "schedule" beta_t = (t - 1)/(t + 2); "corrected" the
-        same with corrected residuals, two weak learners a stage; "damped" those without the correction
-    loss: "squared", or "logistic" for y of -1 and +1; learner: "tree" of ``depth`` levels, or "kernel" with ``ridge``
-    lr: eta, > 0; gamma: of "corrected" and "damped", 0 < gamma <= 1
+    Parameters
+    ----------
+    method
+        "zero" gradient boosting; "stacking" beta_t = beta; "schedule" beta_t = (t - 1)/(t + 2); "corrected" the same
+        with corrected residuals, two weak learners a stage; "damped" those without the correction
+    X, y
+        the sample, (n, features) and (n,)
+    X_test, y_test
+        the test part, (m, features) and (m,)
+    stages
+        T
+    loss
+        "squared", or "logistic" for y of -1 and +1
+    learner
+        "tree" of ``depth`` levels, or "kernel" with ``ridge``
+    lr
+        eta, > 0
+    beta
+        of "stacking", 0 <= beta < 1
+    depth, ridge
+        of the learner
+    gamma
+        of "corrected" and "damped", 0 < gamma <= 1
 
-    ValueError for arguments out of range.
+    Returns
+    -------
+    BoostingRun
+        curves (stages + 1,).
+
+    Raises
+    ------
+    ValueError
+        for arguments out of range.
     """
     rate = arguments.one("lr", arguments.positive("lr", lr))
     rest = _Rest(loss, learner, rate, beta, depth, ridge, gamma)
@@ -199,11 +230,34 @@ def boosting_curves(
     ridge: float = 0.1,
     gamma: float = 0.1,
 ) -> BoostingRun:
-    """``boost`` for several methods on several random splits of a data set: curves (stages + 1, methods, splits).
+    """``boost`` for several methods on several random splits of a data set.
 
-    data: a name of ``load_sample`` or a ``Sample``; splits: seeds, each one division into training and test part,
-        the same for all methods; test_share: of the examples, between 0 and 1
-    lr: eta, or several (rates...,), which puts their axes before the methods. The others as in ``boost``.
+    Parameters
+    ----------
+    data
+        a name of ``load_sample`` or a ``Sample``
+    methods
+        as in ``boost``
+    stages
+        T
+    splits
+        seeds, each one division into training and test part, the same for all methods
+    test_share
+        of the examples, between 0 and 1
+    lr
+        eta, or several (rates...,), which puts their axes before the methods
+    learner, beta, depth, ridge, gamma
+        as in ``boost``
+
+    Returns
+    -------
+    BoostingRun
+        curves (stages + 1, methods, splits).
+
+    Raises
+    ------
+    ValueError
+        for arguments out of range.
     """
     sample = load_sample(data) if isinstance(data, str) else data
     X, y = _pair("X", sample.X, "y", sample.y, arguments.choice("loss", sample.loss, tuple(SMOOTHNESS)))
@@ -225,15 +279,28 @@ def rate_study(
     shares: Sequence[float] = (0.1, 0.3, 1.0),
     **options: Any,
 ) -> BoostingRun:
-    """``boosting_curves`` at several learning rates, eta = share / L: curves (stages + 1, rates, methods, splits).
+    """``boosting_curves`` at several learning rates, eta = share / L.
 
     At one eta methods are not compared fairly: momentum moves 1/(1 - beta) times as far, and each has a best rate.
 
-    data     as in ``boosting_curves``
-    shares   of 1/L, the step of the theory, L = ``SMOOTHNESS`` of the sample's loss; positive
-    options  of ``boosting_curves``, other than ``lr``
+    Parameters
+    ----------
+    data
+        as in ``boosting_curves``
+    shares
+        of 1/L, the step of the theory, L = ``SMOOTHNESS`` of the sample's loss; positive
+    **options
+        of ``boosting_curves``, other than ``lr``
 
-    Raises ValueError naming the argument.
+    Returns
+    -------
+    BoostingRun
+        curves (stages + 1, rates, methods, splits).
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     sample = load_sample(data) if isinstance(data, str) else data
     rates = arguments.positive("shares", shares)
@@ -246,10 +313,24 @@ def rate_study(
 def chosen_rates(losses: ArrayLike) -> tuple[NDArray[np.intp], Array]:
     """Every method at the rate that is best for it on the first split, on the other splits.
 
-    losses  (rates, methods, splits), two splits at least, inf where a run has diverged
+    The split that chooses is not reported, so that no method is judged on what tuned it.
 
-    Returns the index of each method's rate, (methods,), and its losses there, (methods, splits - 1): the split that
-    chooses is not reported, so that no method is judged on what tuned it. Raises ValueError naming ``losses``.
+    Parameters
+    ----------
+    losses
+        (rates, methods, splits), two splits at least, inf where a run has diverged
+
+    Returns
+    -------
+    index : ndarray
+        of each method's rate, (methods,)
+    chosen : ndarray
+        its losses there, (methods, splits - 1).
+
+    Raises
+    ------
+    ValueError
+        naming ``losses``.
     """
     values = arguments.number("losses", losses)
     if values.ndim != 3 or values.shape[2] < 2 or not values.size:
@@ -270,10 +351,32 @@ def smoothed_nesterov(
     lr: float = 0.1,
     beta: float = 0.9,
 ) -> Array:
-    """Training losses of Nesterov's method on u -> loss(S^(1/2) u) from u = 0: (stages + 1,).
+    """Training losses of Nesterov's method on u -> loss(S^(1/2) u) from u = 0.
 
-    What ``boost`` with the learner "kernel" must reproduce; computed without any ensemble. smoother: S (n, n),
-    symmetric, positive semidefinite; y (n,); method "zero", "stacking" or "schedule".
+    What ``boost`` with the learner "kernel" must reproduce; computed without any ensemble.
+
+    Parameters
+    ----------
+    method
+        "zero", "stacking" or "schedule"
+    smoother
+        S, (n, n), symmetric, positive semidefinite
+    y
+        (n,)
+    stages
+        T
+    loss, lr, beta
+        as in ``boost``
+
+    Returns
+    -------
+    ndarray
+        (stages + 1,).
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     values, vectors = np.linalg.eigh(arguments.finite("smoother", smoother))
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T

@@ -32,7 +32,12 @@ SPLIT = 300
 class LinearLearner:
     """Boosting with kernel ridge regression at the step 1/L, by method of ``PLAIN``: losses (stages + 1,) each.
 
-    train, test  of the ensemble; nesterov  training loss of Nesterov's method on the smoothed loss
+    Attributes
+    ----------
+    train, test
+        of the ensemble
+    nesterov
+        training loss of Nesterov's method on the smoothed loss
     """
 
     train: dict[str, Array]
@@ -46,7 +51,22 @@ class LinearLearner:
 
 
 def linear_learner(data: str, stages: int, *, ridge: float = 0.01) -> LinearLearner:
-    """``boost`` with the learner "kernel" on the first ``SPLIT`` examples of a data set, tested on the others."""
+    """``boost`` with the learner "kernel" on the first ``SPLIT`` examples of a data set, tested on the others.
+
+    Parameters
+    ----------
+    data
+        a name of ``load_sample``
+    stages
+        T
+    ridge
+        of the learner, positive
+
+    Returns
+    -------
+    LinearLearner
+        at the step 1/L.
+    """
     X, y, loss = load_sample(data)
     parts, eta = (X[:SPLIT], y[:SPLIT], X[SPLIT:], y[SPLIT:]), 1 / SMOOTHNESS[loss]
     smoother, _ = kernel_smoother(X[:SPLIT], X[SPLIT:], ridge)
@@ -56,9 +76,21 @@ def linear_learner(data: str, stages: int, *, ridge: float = 0.01) -> LinearLear
 
 
 def perfect_learners(data: str, shares: Sequence[float], stages: int) -> Array:
-    """Training loss of Nesterov's method where every example has a prediction of its own, (stages + 1, shares).
+    """Training loss of Nesterov's method, with the growing factor, where every example has a prediction of its own.
 
-    With the growing factor, at the steps ``shares`` / L.
+    Parameters
+    ----------
+    data
+        a name of ``load_sample``
+    shares
+        the steps, in units of 1/L
+    stages
+        T
+
+    Returns
+    -------
+    ndarray
+        (stages + 1, shares).
     """
     _, y, loss = load_sample(data)
     steps = [share / SMOOTHNESS[loss] for share in arguments.positive("shares", shares)]
@@ -70,9 +102,14 @@ def perfect_learners(data: str, shares: Sequence[float], stages: int) -> Array:
 class OwnSteps:
     """Every method of ``PLAIN`` at the step that was best for it on the first split; S splits in all.
 
-    shares    (rates,), the steps searched, in units of 1/L
-    chosen    (methods,), the best share of each
-    losses    (methods, S - 1), at that step on the other splits
+    Attributes
+    ----------
+    shares
+        (rates,), the steps searched, in units of 1/L
+    chosen
+        (methods,), the best share of each
+    losses
+        (methods, S - 1), at that step on the other splits
     """
 
     shares: Array
@@ -88,18 +125,23 @@ class OwnSteps:
 def own_steps(
     data: str, study: BoostingRun, shares: Sequence[float], more: Sequence[float], **options: Any
 ) -> dict[str, OwnSteps]:
-    """The final training loss ("train") and the lowest test loss ("test") of every method at its own step.
+    """Every method at its own step.
 
     Parameters
     ----------
-    data : str
-        A name of ``load_sample``.
-    study : BoostingRun
-        ``rate_study(data, shares, ..)``, the methods of ``PLAIN`` first.
-    shares, more : sequences of float
-        The steps of ``study``, and those to search beside them, in units of 1/L.
-    options
-        Of ``study``: stages, splits, gamma.
+    data
+        a name of ``load_sample``
+    study
+        ``rate_study(data, shares, ..)``, the methods of ``PLAIN`` first
+    shares, more
+        the steps of ``study``, and those to search beside them, in units of 1/L
+    **options
+        of ``study``: stages, splits, gamma
+
+    Returns
+    -------
+    dict
+        ``OwnSteps`` of the final training loss ("train") and of the lowest test loss ("test").
     """
     beside, k = rate_study(data, more, methods=PLAIN, **options), len(PLAIN)
     parts = ((study.train, beside.train), (study.test, beside.test))
@@ -112,9 +154,21 @@ def own_steps(
 
 
 def damped_runs(gammas: Sequence[float], *, share: float = 1.0, **options: Any) -> dict[str, Array]:
-    """Training losses on diabetes at the step ``share`` / L: corrected and not corrected for every gamma, and plain.
+    """Training losses on diabetes at one step: corrected and not corrected for every gamma, and plain.
 
-    Returns arrays (stages + 1, splits) by name, "corrected, γ = 0.01" or "zero"; ``options`` as in ``rate_study``.
+    Parameters
+    ----------
+    gammas
+        in (0, 1]
+    share
+        the step, in units of 1/L
+    **options
+        as in ``rate_study``
+
+    Returns
+    -------
+    dict
+        arrays (stages + 1, splits) by name, "corrected, γ = 0.01" or "zero".
     """
     found = {}
     for gamma in gammas:
@@ -125,7 +179,20 @@ def damped_runs(gammas: Sequence[float], *, share: float = 1.0, **options: Any) 
 
 
 def limits(values: ArrayLike, confidence: float = 0.95) -> Array:
-    """Both ends of Student's interval of a mean over the last axis (splits): (2, ...); infinite for a single split."""
+    """Both ends of Student's interval of a mean over the last axis.
+
+    Parameters
+    ----------
+    values
+        (..., splits)
+    confidence
+        of the interval, between 0 and 1
+
+    Returns
+    -------
+    ndarray
+        (2, ...); infinite for a single split.
+    """
     mean, error = mean_and_error(values)
     reach = quantile(np.shape(values)[-1], (1 + confidence) / 2) * error
     return np.array([mean - reach, mean + reach])

@@ -34,11 +34,27 @@ Learner = Callable[[Array], tuple[Array, Array]]  # r (..., n) to the weak learn
 def tree_learner(X: ArrayLike, X_test: ArrayLike, depth: int) -> Learner:
     """The regression trees of ``depth`` levels on inputs X: r to their values on X and on X_test.
 
-    X, X_test  (..., n, features) and (..., m, features), with the same leading axes: samples; depth  at least 1
+    Parameters
+    ----------
+    X, X_test
+        (..., n, features) and (..., m, features), with the same leading axes: samples
+    depth
+        at least 1
 
-    Returns a function of r (targets..., ..., n), one tree each, that returns the projections of r on the leaves of its
-    trees, of the shape of r, and the trees at X_test, (targets..., ..., m). Raises ValueError for bad arguments.
-    Source: Breiman, Friedman, Olshen and Stone, Classification and Regression Trees (1984), squared error.
+    Returns
+    -------
+    callable
+        of r (targets..., ..., n), one tree each, that returns the projections of r on the leaves of its trees, of the
+        shape of r, and the trees at X_test, (targets..., ..., m).
+
+    Raises
+    ------
+    ValueError
+        for bad arguments.
+
+    References
+    ----------
+    Breiman, Friedman, Olshen and Stone, Classification and Regression Trees (1984), squared error.
     """
     inputs, others = _inputs(X, X_test)
     levels = arguments.count("depth", depth, minimum=1)
@@ -73,8 +89,26 @@ def tree_learner(X: ArrayLike, X_test: ArrayLike, depth: int) -> Learner:
 def kernel_smoother(X: ArrayLike, X_test: ArrayLike, ridge: float = 0.1) -> tuple[Array, Array]:
     """Kernel ridge regression as a weak learner: S = K (K + ridge n I)^-1 on the sample, and its rows for test inputs.
 
-    K = exp(-|x - x'|^2 / (2 features)) on standardised features. X (..., n, features), X_test (..., m, features);
-    ridge > 0. Returns (..., n, n), symmetric with eigenvalues in [0, 1), and (..., m, n).
+    K = exp(-|x - x'|^2 / (2 features)) on standardised features.
+
+    Parameters
+    ----------
+    X, X_test
+        (..., n, features) and (..., m, features), with the same leading axes
+    ridge
+        > 0
+
+    Returns
+    -------
+    smoother : ndarray
+        S, (..., n, n), symmetric with eigenvalues in [0, 1)
+    rows : ndarray
+        (..., m, n).
+
+    Raises
+    ------
+    ValueError
+        for bad arguments.
     """
     inputs, others = _inputs(X, X_test)
     penalty = arguments.one("ridge", arguments.positive("ridge", ridge))

@@ -16,7 +16,17 @@ SMOOTHNESS = {"squared": 1.0, "logistic": 0.25}
 
 
 class Sample(NamedTuple):
-    """A data set: ``X`` (n, features), ``y`` (n,), real for the loss "squared" and -1 or +1 for "logistic"."""
+    """A data set.
+
+    Attributes
+    ----------
+    X
+        (n, features)
+    y
+        (n,), real for the loss "squared" and -1 or +1 for "logistic"
+    loss
+        "squared" or "logistic"
+    """
 
     X: Array
     y: Array
@@ -26,11 +36,24 @@ class Sample(NamedTuple):
 def load_sample(data: str) -> Sample:
     """Real data that ship with scikit-learn.
 
-    "diabetes"       442 patients, 10 features, progression of the disease in deviations from its mean
-    "breast_cancer"  569 tumours, 30 features, malignant (-1) or benign (+1)
-    "digits"         1797 images of 64 pixels, odd (-1) or even (+1) digit
+    Parameters
+    ----------
+    data
+        "diabetes", 442 patients, 10 features, progression of the disease in deviations from its mean;
+        "breast_cancer", 569 tumours, 30 features, malignant (-1) or benign (+1);
+        "digits", 1797 images of 64 pixels, odd (-1) or even (+1) digit
 
-    ValueError for other names, ImportError without scikit-learn.
+    Returns
+    -------
+    Sample
+        the data set with its loss.
+
+    Raises
+    ------
+    ValueError
+        for other names.
+    ImportError
+        without scikit-learn.
     """
     name = arguments.choice("data", data, tuple(DATA))
     try:
@@ -46,11 +69,35 @@ def load_sample(data: str) -> Sample:
 
 
 def mean_loss(F: Array, y: Array, loss: str) -> Array:
-    """(F - y)^2 / 2 or ln(1 + e^(-y F)), averaged over the last axis."""
+    """(F - y)^2 / 2 or ln(1 + e^(-y F)), averaged over the last axis.
+
+    Parameters
+    ----------
+    F, y
+        (..., n), predictions and targets
+    loss
+        "squared" or "logistic"
+
+    Returns
+    -------
+    ndarray
+        (...).
+    """
     each = (F - y) ** 2 / 2 if loss == "squared" else np.logaddexp(0.0, -y * F)
     return each.mean(axis=-1)
 
 
 def pseudo_residual(F: Array, y: Array, loss: str) -> Array:
-    """Minus the derivative of the loss in F, example by example."""
+    """Minus the derivative of the loss in F, example by example.
+
+    Parameters
+    ----------
+    F, y, loss
+        as in ``mean_loss``
+
+    Returns
+    -------
+    ndarray
+        (..., n).
+    """
     return y - F if loss == "squared" else y * np.exp(-np.logaddexp(0.0, y * F))

@@ -41,7 +41,24 @@ MOMENTA = ("zero", "stacking", "schedule")
 def momenta(method: str, stages: int, beta: float = 0.9) -> Array:
     """beta_t for t = 0 .. stages - 1: 0, ``beta`` or (t - 1)/(t + 2). The first has no effect, as f_0 = 0.
 
-    method "zero", "stacking" or "schedule"; beta: constant, 0 <= beta < 1, of "stacking" alone. ValueError otherwise.
+    Parameters
+    ----------
+    method
+        "zero", "stacking" or "schedule"
+    stages
+        how many
+    beta
+        constant, 0 <= beta < 1, of "stacking" alone
+
+    Returns
+    -------
+    ndarray
+        (stages,).
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     name, total = arguments.choice("method", method, MOMENTA), arguments.count("stages", stages)
     constant = arguments.one("beta", arguments.finite("beta", beta, minimum=0.0))
@@ -56,10 +73,21 @@ def momenta(method: str, stages: int, beta: float = 0.9) -> Array:
 def nesterov(gradient: Callable[[Array], Array], start: ArrayLike, *, lr: ArrayLike, betas: ArrayLike) -> Array:
     """F_{t+1} = V_t - lr gradient(V_t), V_t = F_t + beta_t (F_t - F_{t-1}), from F_{-1} = F_0 = start.
 
-    gradient: of the loss, array to array of the same shape; start: F_0; lr: > 0, broadcasts against it
-    betas: beta_t along the first axis, (stages,) + a shape that broadcasts against start
+    Parameters
+    ----------
+    gradient
+        of the loss, array to array of the same shape
+    start
+        F_0
+    lr
+        > 0, broadcasts against ``start``
+    betas
+        beta_t along the first axis, (stages,) + a shape that broadcasts against ``start``
 
-    Returns F_0 .. F_stages, (stages + 1,) + shape of start.
+    Returns
+    -------
+    ndarray
+        F_0 .. F_stages, (stages + 1,) + shape of ``start``.
     """
     rate, now = arguments.positive("lr", lr), arguments.finite("start", start)
     before, iterates = now, [now]
@@ -71,11 +99,29 @@ def nesterov(gradient: Callable[[Array], Array], start: ArrayLike, *, lr: ArrayL
 
 
 def power_law_losses(method: str, steps: int, *, exponent: float = 1.0, beta: float = 0.9) -> Array:
-    """Loss of a quadratic with curvatures in (0, 1] and spectral weight lambda^(exponent - 1): (steps + 1,).
+    """Loss of a quadratic with curvatures in (0, 1] and spectral weight lambda^(exponent - 1), eta = 1 = 1/L.
 
     Falls like T^-exponent for "zero" and "stacking", (1 - beta)^exponent times smaller for the latter, and, for
     exponent < 3/2, like T^(-2 exponent) for "schedule"; corrections to the latter fall like T^-1/2 at exponent 1.
-    eta = 1 = 1/L; exponent > 0. Exact up to rounding, 1e-10 of the loss at T = 1000.
+
+    Parameters
+    ----------
+    method, beta
+        as in ``momenta``
+    steps
+        T
+    exponent
+        a > 0
+
+    Returns
+    -------
+    ndarray
+        (steps + 1,), exact up to rounding, 1e-10 of the loss at T = 1000.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     total, power = arguments.count("steps", steps), arguments.one("exponent", arguments.positive("exponent", exponent))
     curvatures, weights = _quadrature(total + 1, power)
@@ -94,11 +140,28 @@ def _quadrature(points: int, exponent: float) -> tuple[Array, Array]:
 
 
 def logistic_losses(method: str, steps: int, *, beta: float = 0.9) -> Array:
-    """Mean logistic loss, ln(1 + e^-m) for each example's margin m, in the full function space: (steps + 1,).
+    """Mean logistic loss, ln(1 + e^-m) for each example's margin m, in the full function space.
 
     From F = 0, whatever the sample is; eta = 4 = 1/L. Falls like 1/(4T) for "zero" and 1/T^2 for "schedule". With
     "stacking" the momentum of the first stages carries the margin on by about 2/(1 - beta); the loss stays at what
     that leaves until T is large against its inverse, and then falls like (1 - beta)/(4T).
+
+    Parameters
+    ----------
+    method, beta
+        as in ``momenta``
+    steps
+        T
+
+    Returns
+    -------
+    ndarray
+        (steps + 1,).
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     betas = momenta(method, arguments.count("steps", steps), beta)
     margins = nesterov(lambda m: -1 / (1 + np.exp(m)), 0.0, lr=4.0, betas=betas)
@@ -108,10 +171,32 @@ def logistic_losses(method: str, steps: int, *, beta: float = 0.9) -> Array:
 def strongly_convex_losses(
     method: str, kappa: ArrayLike, steps: int, *, d: int = 20, beta: ArrayLike | None = None
 ) -> Array:
-    """Loss of a quadratic with d curvatures in geometric progression from 1/kappa to 1: (steps + 1, ...).
+    """Loss of a quadratic with d curvatures in geometric progression from 1/kappa to 1.
 
-    f = sum_i lambda_i e_i^2 / 2 from e = 1, with eta = 1 = 1/L. kappa: condition number*, >= 1; d >= 2
-    beta: momentum* of "stacking" alone, in [0, 1]; (sqrt(kappa) - 1)/(sqrt(kappa) + 1) by default
+        f = sum_i lambda_i e_i^2 / 2      from e = 1, with eta = 1 = 1/L
+
+    Parameters
+    ----------
+    method
+        "zero", "stacking" or "schedule"
+    kappa
+        condition number, >= 1; broadcasts with ``beta``
+    steps
+        T
+    d
+        >= 2
+    beta
+        momentum of "stacking" alone, in [0, 1]; (sqrt(kappa) - 1)/(sqrt(kappa) + 1) by default
+
+    Returns
+    -------
+    ndarray
+        (steps + 1, ...).
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     condition, total = arguments.finite("kappa", kappa, minimum=1.0), arguments.count("steps", steps)
     share = arguments.finite("beta", default_beta(condition) if beta is None else beta, minimum=0.0)
@@ -131,10 +216,32 @@ def exponential_rates(method: str, kappas: ArrayLike, *, d: int = 20) -> tuple[A
 
         r = minus the slope of ln f against T, between 1e-4 and 1e-12 of the first loss (``speed.decay_rate``)
 
-    method "zero" or "stacking"; kappas (n,), three or more different ones, >= 2 each; d curvatures, >= 2. For large T
-    r is -2 ln(1 - 1/kappa) and -2 ln(1 - 1/sqrt(kappa)). Returns the rates (n,) and their ``PowerLaw`` in kappa.
-    Raises ValueError naming the argument. Source: the rates exp(-T/kappa) and exp(-T/sqrt(kappa)) of Sec. 1; the
-    fit is this book's.
+    For large T r is -2 ln(1 - 1/kappa) for "zero" and -2 ln(1 - 1/sqrt(kappa)) for "stacking".
+
+    Parameters
+    ----------
+    method
+        "zero" or "stacking"
+    kappas
+        (n,), three or more different ones, >= 2 each
+    d
+        curvatures, >= 2
+
+    Returns
+    -------
+    rates : ndarray
+        (n,), per stage
+    law : PowerLaw
+        of the rates in kappa.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    References
+    ----------
+    The rates exp(-T/kappa) and exp(-T/sqrt(kappa)) of Sec. 1; the fit is this book's.
     """
     name, conditions = arguments.choice("method", method, MOMENTA[:2]), arguments.finite("kappas", kappas, minimum=2.0)
     if conditions.ndim != 1 or conditions.size < 3:
@@ -146,9 +253,26 @@ def exponential_rates(method: str, kappas: ArrayLike, *, d: int = 20) -> tuple[A
 
 
 def fit_exponent(losses: ArrayLike, first: int, last: int | None = None) -> PowerLaw:
-    """Power of t by least squares on logarithms over stages first .. last of losses (T + 1,).
+    """Power of t by least squares on logarithms over some stages of a curve.
 
-    The error is the straight line's: it measures the bend of the curve, not chance. first >= 1, last <= T.
+    The error is the straight line's: it measures the bend of the curve, not chance.
+
+    Parameters
+    ----------
+    losses
+        (T + 1,), positive
+    first, last
+        the stages used, first >= 1, last <= T and T by default
+
+    Returns
+    -------
+    PowerLaw
+        of the loss in t.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     values = arguments.positive("losses", losses)
     start = arguments.count("first", first, minimum=1)

@@ -27,21 +27,23 @@ def flow_departures(loss: SampleLoss, start: ArrayLike, times: ArrayLike, steps:
 
     Parameters
     ----------
-    loss : SampleLoss
-        Its gradient is l's.
-    start : array (m, d)
-        F, where the stage begins.
-    times : array (n,)
-        s, positive.
-    steps : int
-        Steps by which the flow is followed, each of length s / steps.
+    loss
+        its gradient is l's
+    start
+        F, where the stage begins, (m, d)
+    times
+        s, (n,), positive
+    steps
+        by which the flow is followed, each of length s / steps
 
     Returns
     -------
-    array (n,)
-        Root mean square distance over that of the step; of order s for small s.
+    ndarray
+        (n,), root mean square distance over that of the step; of order s for small s.
 
-    Source: Assumption 2.1, which puts the step in place of the flow.
+    References
+    ----------
+    Assumption 2.1, which puts the step in place of the flow.
     """
     first, total = np.asarray(start, dtype=float), arguments.count("steps", steps, minimum=1)
     slope, found = loss.gradient(first), []
@@ -55,8 +57,12 @@ def flow_departures(loss: SampleLoss, start: ArrayLike, times: ArrayLike, steps:
 class MeanStage:
     """The mean after a stage begun at random, in its own standard errors at each of m points, (m, 1) each.
 
-    from_smoothed  its distance from a step on the smoothed loss
-    from_plain     its distance from a step on the loss itself
+    Attributes
+    ----------
+    from_smoothed
+        its distance from a step on the smoothed loss
+    from_plain
+        its distance from a step on the loss itself
     """
 
     from_smoothed: Floats
@@ -70,22 +76,25 @@ def mean_stage(
 
     Parameters
     ----------
-    loss : SampleLoss
-        Of predictions (m, 1).
-    predictor, g : arrays (m, 1)
-        F and the random function's shape: f0(x) for sums, f0(F(x)) for compositions.
-    spread : float
-        Standard deviation of a, positive.
-    draws : int
-        Antithetic pairs a and -a.
-    rng : numpy Generator
-        Draws a.
+    loss
+        of predictions (m, 1)
+    predictor, g
+        F and the random function's shape, (m, 1) each: f0(x) for sums, f0(F(x)) for compositions
+    spread
+        standard deviation of a, positive
+    draws
+        antithetic pairs a and -a
+    rng
+        draws a
 
     Returns
     -------
     MeanStage
+        the mean against steps on both losses.
 
-    Source: Sec. 2, random initialisation as stochastic gradient descent on a smoothed loss.
+    References
+    ----------
+    Sec. 2, random initialisation as stochastic gradient descent on a smoothed loss.
     """
     shape, now, step = np.asarray(g, dtype=float), np.asarray(predictor, dtype=float), 1 / loss.smoothness
     size, many = arguments.one("spread", arguments.positive("spread", spread)), arguments.count("draws", draws)
@@ -97,7 +106,18 @@ def mean_stage(
 
 
 def copy_rule(betas: ArrayLike) -> Callable[[list[Floats]], Floats]:
-    """The rule for ``explicit_sum`` that begins function t + 1 at betas[t] times the last; betas (stages,)."""
+    """The rule for ``explicit_sum`` that begins function t + 1 at betas[t] times the last.
+
+    Parameters
+    ----------
+    betas
+        (stages,)
+
+    Returns
+    -------
+    callable
+        the functions so far to the next one's start.
+    """
     share = arguments.finite("betas", betas)
     return lambda functions: share[len(functions) - 1] * functions[-1]
 
@@ -106,7 +126,21 @@ def bent_gaps(sigmas: ArrayLike, stages: int, *, beta: float) -> Floats:
     """Largest distance between stacking and Nesterov on ``bent_problem(sigma)``, nonlinear layers, for each sigma.
 
     The distance of two predictors is the root of the mean over points of |F(x) - G(x)|^2; largest over the stages.
-    sigmas (n,), positive; beta in [0, 1]. Returns (n,). Layers are thin-plate splines between their points.
+    Layers are thin-plate splines between their points.
+
+    Parameters
+    ----------
+    sigmas
+        (n,), positive
+    stages
+        T
+    beta
+        in [0, 1]
+
+    Returns
+    -------
+    ndarray
+        (n,).
     """
     found = []
     for sigma in arguments.positive("sigmas", sigmas):

@@ -24,9 +24,16 @@ Rule = Callable[[list[Floats]], ArrayLike]  # from the functions or layers so fa
 
 
 class ExplicitRun(NamedTuple):
-    """A network of T stages: ``layers`` w_1 .. w_T (T, d, d), ``products`` W_0 .. W_T and ``excess`` of each (T + 1,).
+    """A network of T stages; infinite from where it has grown by 1e8.
 
-    Infinite from where the network has grown by 1e8.
+    Attributes
+    ----------
+    layers
+        w_1 .. w_T, (T, d, d)
+    products
+        W_0 .. W_T, (T + 1, d, d)
+    excess
+        excess loss of each, (T + 1,)
     """
 
     layers: Floats
@@ -35,15 +42,36 @@ class ExplicitRun(NamedTuple):
 
 
 def explicit_sum(loss: SampleLoss, start: ArrayLike, stages: int, begin: Rule, *, step: float) -> Floats:
-    """Predictors F_t = f_0 + .. + f_t of an additive ensemble on its sample, t = 0 .. stages: (stages + 1, m, d).
+    """Predictors F_t = f_0 + .. + f_t of an additive ensemble on its sample.
 
         f0 = begin([f_0, .., f_t]),     f_{t+1} = f0 - step grad l(f_0 + .. + f_t + f0)
 
-    start  f_0 on the sample, (m, d), not trained
-    begin  the rule for a new function, for instance ``lambda functions: 0.9 * functions[-1]``
-    step   1/lambda, positive
+    Parameters
+    ----------
+    loss
+        l
+    start
+        f_0 on the sample, (m, d), not trained
+    stages
+        the last t
+    begin
+        the rule for a new function, for instance ``lambda functions: 0.9 * functions[-1]``
+    step
+        1/lambda, positive
 
-    Raises ValueError for bad arguments, a rule that returns something of another shape among them. Source: Eq. 1.
+    Returns
+    -------
+    ndarray
+        t = 0 .. stages, (stages + 1, m, d).
+
+    Raises
+    ------
+    ValueError
+        for bad arguments, a rule that returns something of another shape among them.
+
+    References
+    ----------
+    Eq. 1.
     """
     size = arguments.one("step", arguments.positive("step", step))
     functions = [predictions("start", start, loss)]
@@ -60,12 +88,32 @@ def explicit_layers(teacher: ArrayLike, covariance: ArrayLike, stages: int, begi
 
         w0 = begin([w_1, .., w_t]),   V = (I + w0) W_t,   w_{t+1} solves (I + w_{t+1}) W_t = V - step (V - W*) Sigma
 
-    teacher, covariance  W* and Sigma, (d, d)
-    begin                the rule for a new layer, for instance ``lambda layers: 0.9 * layers[-1] if layers else 0.0``
-    step                 1/lambda, positive; not in units of 1/L
+    Parameters
+    ----------
+    teacher, covariance
+        W* and Sigma, (d, d)
+    stages
+        T
+    begin
+        the rule for a new layer, for instance ``lambda layers: 0.9 * layers[-1] if layers else 0.0``
+    step
+        1/lambda, positive; not in units of 1/L
 
-    Raises ValueError for bad arguments, ``SingularIterate`` where a network that has not exploded has no inverse.
-    Source: Eqs. 3 and 22.
+    Returns
+    -------
+    ExplicitRun
+        layers, products and losses.
+
+    Raises
+    ------
+    ValueError
+        for bad arguments.
+    SingularIterate
+        where a network that has not exploded has no inverse.
+
+    References
+    ----------
+    Eqs. 3 and 22.
     """
     goal, sigma = square("teacher", teacher), square("covariance", covariance)
     if goal.ndim != 2 or goal.shape != sigma.shape:
@@ -100,14 +148,34 @@ def explicit_layers(teacher: ArrayLike, covariance: ArrayLike, stages: int, begi
 def last_layer_descent(
     teacher: ArrayLike, covariance: ArrayLike, stages: int, *, step: float, start: ArrayLike
 ) -> Floats:
-    """Stages whose step is taken on the last layer's weights, not on the function: |W_t - W*|, (stages + 1,).
+    """Stages whose step is taken on the last layer's weights, not on the function.
 
-        W_{t+1} = W_t - step (W_t - W*) Sigma W_t' W_t,     new layers at zero; inf from where the run has diverged
+        W_{t+1} = W_t - step (W_t - W*) Sigma W_t' W_t,     new layers at zero
 
-    teacher, covariance, start  W*, Sigma and W_0, (d, d); step  positive, not in units of 1/L
+    Near the teacher it converges for step < 2 / (largest eigenvalue of Sigma W*'W*).
 
-    Near the teacher it converges for step < 2 / (largest eigenvalue of Sigma W*'W*). Raises ValueError for bad
-    arguments. Source: the chain rule on Eq. 22; the method is this book's, to set against the functional step.
+    Parameters
+    ----------
+    teacher, covariance, start
+        W*, Sigma and W_0, (d, d)
+    stages
+        T
+    step
+        positive, not in units of 1/L
+
+    Returns
+    -------
+    ndarray
+        |W_t - W*|, (stages + 1,); inf from where the run has diverged.
+
+    Raises
+    ------
+    ValueError
+        for bad arguments.
+
+    References
+    ----------
+    The chain rule on Eq. 22; the method is this book's, to set against the functional step.
     """
     goal, sigma, W = (square(n, v) for n, v in (("teacher", teacher), ("covariance", covariance), ("start", start)))
     if goal.ndim != 2 or not goal.shape == sigma.shape == W.shape:

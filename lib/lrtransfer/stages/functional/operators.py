@@ -39,10 +39,18 @@ Draw = Callable[[np.random.Generator, Floats], Floats]
 
 @dataclass(frozen=True)
 class SampleLoss:
-    """A loss of predictions F (..., m, d): ``value(F)`` of shape (...), ``gradient(F)`` of F's shape, in L2(D).
+    """A loss of predictions F (..., m, d), with its gradient in L2(D).
 
-    smoothness, convexity   L and mu of the loss as a functional on L2(D)
-    shape                   (m, d) of the predictions it takes; None where that is not known
+    Attributes
+    ----------
+    value
+        F to an array (...)
+    gradient
+        F to an array of F's shape
+    smoothness, convexity
+        L and mu of the loss as a functional on L2(D)
+    shape
+        (m, d) of the predictions it takes; None where that is not known
     """
 
     value: Callable[[Floats], Floats]
@@ -53,10 +61,25 @@ class SampleLoss:
 
 
 def squared_loss(targets: ArrayLike, metric: ArrayLike | None = None) -> SampleLoss:
-    """mean_i (1/2) (F_i - y_i)' H (F_i - y_i), with targets y (m, d) and H symmetric positive definite (d, d).
+    """mean_i (1/2) (F_i - y_i)' H (F_i - y_i).
 
-    H is the identity by default, where one step with lam = 1 reaches the targets; another H has condition number
-    L/mu, the ratio of its extreme eigenvalues.
+    Parameters
+    ----------
+    targets
+        y, (m, d)
+    metric
+        H, symmetric positive definite, (d, d). The identity by default, where one step with lam = 1 reaches the
+        targets; another H has condition number L/mu, the ratio of its extreme eigenvalues
+
+    Returns
+    -------
+    SampleLoss
+        of predictions (m, d).
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     y = _rows("targets", targets)
     h = np.eye(y.shape[1]) if metric is None else arguments.finite("metric", metric)
@@ -75,7 +98,25 @@ def squared_loss(targets: ArrayLike, metric: ArrayLike | None = None) -> SampleL
 
 
 def logistic_loss(labels: ArrayLike, ridge: float = 0.0) -> SampleLoss:
-    """mean_i log(1 + exp(-y_i F_i)) + (ridge/2) F_i^2, with labels y = -1 or 1, (m,), and predictions (m, 1)."""
+    """mean_i log(1 + exp(-y_i F_i)) + (ridge/2) F_i^2.
+
+    Parameters
+    ----------
+    labels
+        y = -1 or 1, (m,)
+    ridge
+        0 or more
+
+    Returns
+    -------
+    SampleLoss
+        of predictions (m, 1); L = 1/4 + ridge, mu = ridge.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+    """
     y = arguments.finite("labels", labels)
     if y.ndim != 1 or not np.isin(y, (-1.0, 1.0)).all():
         raise ValueError(f"labels of shape {y.shape} are not allowed: labels must be (m,), each -1 or 1.")
@@ -94,11 +135,17 @@ def logistic_loss(labels: ArrayLike, ridge: float = 0.0) -> SampleLoss:
 class FunctionalRun:
     """Stagewise training for T stages on m points.
 
-    predictions  F_t at t = 0 .. T, (T + 1, m, d)
-    starts       F0 of stages 1 .. T, (T, m, d)
-    losses       l(F_t), (T + 1,)
-    drift        |f_t o F_t - f_t o F_{t-1}| / |f_t o F_{t-1}| at the beginning of each stage, (T,): how far residual
-                 stacking is from Nesterov; 0 for everything else and where f_t = 0
+    Attributes
+    ----------
+    predictions
+        F_t at t = 0 .. T, (T + 1, m, d)
+    starts
+        F0 of stages 1 .. T, (T, m, d)
+    losses
+        l(F_t), (T + 1,)
+    drift
+        |f_t o F_t - f_t o F_{t-1}| / |f_t o F_{t-1}| at the beginning of each stage, (T,): how far residual stacking is
+        from Nesterov; 0 for everything else and where f_t = 0
     """
 
     predictions: Floats
@@ -123,19 +170,44 @@ def train(
 ) -> FunctionalRun:
     """Train stage by stage under Assumption 2.1.
 
-    loss         ``squared_loss``, ``logistic_loss`` or any ``SampleLoss``
-    start        F_0 on the sample, (m, d); f_0 = 0, so that the first stage of stacking is a plain step
-    stages       T
-    init         "zero", "random", "stacking" or "nesterov"
-    composition  "additive" or "residual"
-    lam          regularisation: the step is 1/lam; the loss's smoothness by default
-    beta         in [0, 1], the share of f_t that stacking copies
-    inputs       x, (m, p): where additive random functions are drawn; ``start`` by default
-    extend       how f_t is known off its points in residual stacking; ``linear_extension`` by default
-    draw         the random f, ``linear_draw(0.1)`` by default
-    seed         of ``draw``
+    Parameters
+    ----------
+    loss
+        ``squared_loss``, ``logistic_loss`` or any ``SampleLoss``
+    start
+        F_0 on the sample, (m, d); f_0 = 0, so that the first stage of stacking is a plain step
+    stages
+        T
+    init
+        "zero", "random", "stacking" or "nesterov"
+    composition
+        "additive" or "residual"
+    lam
+        regularisation: the step is 1/lam; the loss's smoothness by default
+    beta
+        in [0, 1], the share of f_t that stacking copies
+    inputs
+        x, (m, p): where additive random functions are drawn; ``start`` by default
+    extend
+        how f_t is known off its points in residual stacking; ``linear_extension`` by default
+    draw
+        the random f, ``linear_draw(0.1)`` by default
+    seed
+        of ``draw``
 
-    Returns a ``FunctionalRun``. Raises ValueError for bad arguments. Source: Eqs. 1-4.
+    Returns
+    -------
+    FunctionalRun
+        predictions, starts and losses of all stages.
+
+    Raises
+    ------
+    ValueError
+        for bad arguments.
+
+    References
+    ----------
+    Eqs. 1-4.
     """
     first, stages = predictions("start", start, loss), arguments.count("stages", stages)
     arguments.choice("init", init, INITS)
@@ -174,11 +246,34 @@ def train(
 
 
 def bent_problem(sigma: float, *, m: int = 60, convexity: float = 0.01, seed: int = 4) -> tuple[SampleLoss, Floats]:
-    """A nonlinear target at distance sigma from the identity, on m points of the square [-1, 1]^2: (loss, points).
+    """A nonlinear target at distance sigma from the identity, on m points of the square [-1, 1]^2.
 
         y = x + sigma (sin 2 x_2, x_2 cos 2 x_1),    loss of Eq. 22's form with metric diag(1, convexity)
 
-    ``train(*bent_problem(sigma), stages, composition="residual", ..)`` begins at the identity. points (m, 2).
+    ``train(*bent_problem(sigma), stages, composition="residual", ..)`` begins at the identity.
+
+    Parameters
+    ----------
+    sigma
+        0 or more
+    m
+        how many points
+    convexity
+        mu of the loss, positive; L is the larger of it and 1
+    seed
+        of the points
+
+    Returns
+    -------
+    loss : SampleLoss
+        of predictions (m, 2)
+    points : ndarray
+        (m, 2).
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     far = arguments.one("sigma", arguments.finite("sigma", sigma, minimum=0.0))
     small = arguments.one("convexity", arguments.positive("convexity", convexity))
@@ -189,26 +284,90 @@ def bent_problem(sigma: float, *, m: int = 60, convexity: float = 0.01, seed: in
 
 
 def linear_extension(points: Floats, values: Floats) -> Function:
-    """The linear map that fits values (m, d) at points (m, p) best: exact where they are linear and the points span."""
+    """The linear map that fits values at points best: exact where they are linear and the points span.
+
+    Parameters
+    ----------
+    points, values
+        (m, p) and (m, d)
+
+    Returns
+    -------
+    callable
+        points (n, p) to values (n, d).
+    """
     weights = np.linalg.lstsq(points, values, rcond=None)[0]
     return lambda at: at @ weights
 
 
 def smooth_extension(points: Floats, values: Floats) -> Function:
-    """The thin-plate spline through values at distinct points: exact there, smooth between."""
+    """The thin-plate spline through values at distinct points: exact there, smooth between.
+
+    Parameters
+    ----------
+    points, values
+        (m, p) and (m, d)
+
+    Returns
+    -------
+    callable
+        points (n, p) to values (n, d).
+    """
     from scipy.interpolate import RBFInterpolator
 
     return RBFInterpolator(points, values)
 
 
 def linear_draw(scale: float, outputs: int) -> Draw:
-    """Random layers f(x) = N x with N Gaussian of mean 0, its entries of variance scale^2 / outputs."""
+    """Random layers f(x) = N x with N Gaussian of mean 0, its entries of variance scale^2 / outputs.
+
+    Parameters
+    ----------
+    scale
+        0 or more
+    outputs
+        d, the number of entries of f(x)
+
+    Returns
+    -------
+    callable
+        a generator and points (m, p) to values (m, d) of a new f.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+    """
     size = arguments.one("scale", arguments.finite("scale", scale, minimum=0.0)) / np.sqrt(outputs)
     return lambda generator, points: points @ (size * generator.standard_normal((points.shape[-1], outputs)))
 
 
 def random_steps(loss: SampleLoss, predictor: ArrayLike, noise: ArrayLike, lam: float) -> Floats:
-    """Where stages that begin at F + g end, for each g: F + g - grad l(F + g)/lam; noise g (n, m, d), F (m, d)."""
+    """Where stages that begin at F + g end, for each g.
+
+        F + g - grad l(F + g)/lam
+
+    Parameters
+    ----------
+    loss
+        l
+    predictor
+        F, (m, d)
+    noise
+        g, (n, m, d)
+    lam
+        positive
+
+    Returns
+    -------
+    ndarray
+        (n, m, d).
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+    """
     f, kicks = predictions("predictor", predictor, loss), arguments.finite("noise", noise)
     arguments.broadcast(predictor=f, noise=kicks)
     begin = f + kicks
@@ -216,12 +375,33 @@ def random_steps(loss: SampleLoss, predictor: ArrayLike, noise: ArrayLike, lam: 
 
 
 def smoothed(loss: SampleLoss, predictor: ArrayLike, scale: ArrayLike, nodes: int = 60) -> tuple[Floats, Floats]:
-    """Value and gradient at F (m, 1) of the smoothed loss E l(F + g), g_i Gaussian of mean 0 and deviation ``scale``_i.
+    """Value and gradient at F of the smoothed loss E l(F + g), g_i Gaussian of mean 0 and deviation ``scale``_i.
 
     By Gauss-Hermite quadrature, exact for polynomials of degree below 2 ``nodes``: the loss is a mean over points, and
     the values at one point only need g at that point, so that g may be correlated between points in any way.
 
-    scale  not negative, one number or one a point, (m, 1)
+    Parameters
+    ----------
+    loss
+        l
+    predictor
+        F, (m, 1)
+    scale
+        not negative, one number or one a point, (m, 1)
+    nodes
+        of the quadrature
+
+    Returns
+    -------
+    value : ndarray
+        one number
+    gradient : ndarray
+        (m, 1).
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     f = predictions("predictor", predictor, loss)
     if f.shape[1] != 1:
@@ -238,12 +418,27 @@ def smoothed(loss: SampleLoss, predictor: ArrayLike, scale: ArrayLike, nodes: in
 def minimise_stage(loss: SampleLoss, begin: ArrayLike, lam: float, *, linearised: bool = True) -> Floats:
     """The minimiser of Assumption 2.1 by an actual minimisation (L-BFGS, started at 0).
 
-    begin       F0, (m, d)
-    lam         regularisation
-    linearised  minimise l(F0) + <grad l(F0), F - F0> + (lam/2)|F - F0|^2; otherwise l(F) + (lam/2)|F - F0|^2, which
-                the assumption simplifies
+    Parameters
+    ----------
+    loss
+        l
+    begin
+        F0, (m, d)
+    lam
+        regularisation, positive
+    linearised
+        minimise l(F0) + <grad l(F0), F - F0> + (lam/2)|F - F0|^2; otherwise l(F) + (lam/2)|F - F0|^2, which the
+        assumption simplifies
 
-    Returns F, (m, d).
+    Returns
+    -------
+    ndarray
+        F, (m, d).
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     from scipy.optimize import minimize
 
@@ -265,7 +460,29 @@ def minimise_stage(loss: SampleLoss, begin: ArrayLike, lam: float, *, linearised
 
 
 def early_stopped(loss: SampleLoss, begin: ArrayLike, lr: float, steps: int) -> Floats:
-    """What the assumption stands for: F after ``steps`` functional gradient steps of length ``lr`` from F0, (m, d)."""
+    """What the assumption stands for: functional gradient steps from F0, and no more.
+
+    Parameters
+    ----------
+    loss
+        l
+    begin
+        F0, (m, d)
+    lr
+        length of each step, positive
+    steps
+        how many
+
+    Returns
+    -------
+    ndarray
+        F after them, (m, d).
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+    """
     f = predictions("begin", begin, loss)
     rate = arguments.one("lr", arguments.positive("lr", lr))
     for _ in range(arguments.count("steps", steps)):
@@ -274,7 +491,27 @@ def early_stopped(loss: SampleLoss, begin: ArrayLike, lr: float, steps: int) -> 
 
 
 def predictions(name: str, value: ArrayLike, loss: SampleLoss) -> Floats:
-    """Checked predictions (m, d) that ``loss`` takes: ValueError naming the argument, or ``loss`` if it is none."""
+    """Checked predictions that a loss takes.
+
+    Parameters
+    ----------
+    name
+        of the argument, for the error
+    value
+        (m, d)
+    loss
+        the loss
+
+    Returns
+    -------
+    ndarray
+        the same as floats.
+
+    Raises
+    ------
+    ValueError
+        naming the argument, or ``loss`` if it is none.
+    """
     if not isinstance(loss, SampleLoss):
         raise arguments.refuse("loss", loss, "a SampleLoss, such as squared_loss(targets) or logistic_loss(labels)")
     array = _rows(name, value)
