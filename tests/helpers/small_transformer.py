@@ -7,7 +7,8 @@ torch = pytest.importorskip("torch")
 
 from lrtransfer.stages.transformer import network as transformer_network  # noqa: E402
 from lrtransfer.stages.transformer import text  # noqa: E402
-from lrtransfer.stages.transformer.settings import StagedTransformer, train_stages, training_batches  # noqa: E402
+from lrtransfer.stages.transformer.settings import StagedTransformer  # noqa: E402
+from lrtransfer.stages.transformer.training import train_stages, training_batches  # noqa: E402
 
 TINY = StagedTransformer(
     width=8, heads=2, stages=3, steps=4, batch=3, length=8, warmup=1, eval_every=2, eval_windows=6

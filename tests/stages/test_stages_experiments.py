@@ -10,15 +10,10 @@ torch = pytest.importorskip("torch")
 from small_transformer import TINY  # noqa: E402
 
 from lrtransfer.stages import recorded  # noqa: E402
-from lrtransfer.stages.transformer import experiments  # noqa: E402
-from lrtransfer.stages.transformer import settings as transformer_settings  # noqa: E402
-from lrtransfer.stages.transformer.settings import (  # noqa: E402
-    METHODS,
-    GrownTransformer,
-    StagedTransformer,
-    train_stages,
-)
+from lrtransfer.stages.transformer import experiments, training  # noqa: E402
+from lrtransfer.stages.transformer.settings import METHODS, GrownTransformer, StagedTransformer  # noqa: E402
 from lrtransfer.stages.transformer.task import StagedTask, unpacked  # noqa: E402
+from lrtransfer.stages.transformer.training import train_stages  # noqa: E402
 from lrtransfer.sweeps import records  # noqa: E402
 from lrtransfer.sweeps.recorder import record  # noqa: E402
 from lrtransfer.sweeps.run import run  # noqa: E402
@@ -86,7 +81,7 @@ def test_differences_are_paired_by_seed():
 
 def test_a_stopped_record_goes_on_and_is_the_same(tmp_path, monkeypatch):
     calls = []
-    real = transformer_settings.train_runs
+    real = training.train_runs
     monkeypatch.setattr(StagedTask, "groups", lambda task, runs, device, workers: [[run] for run in runs])
 
     def counted(settings, runs, **options):
@@ -95,7 +90,7 @@ def test_a_stopped_record_goes_on_and_is_the_same(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return real(settings, runs, **options)
 
-    monkeypatch.setattr(transformer_settings, "train_runs", counted)
+    monkeypatch.setattr(training, "train_runs", counted)
     recipe = recorded.comparison_recipe("stages-tiny", "a test", ROW)
     with pytest.raises(KeyboardInterrupt):
         record(recipe, folder=tmp_path, runs=tmp_path)

@@ -10,14 +10,8 @@ torch = pytest.importorskip("torch")
 from small_transformer import TINY, WORDS, block, changed, equal, network, stack, train, train_stage  # noqa: E402
 
 from lrtransfer.stages.transformer import experiments, text  # noqa: E402
-from lrtransfer.stages.transformer.settings import (  # noqa: E402
-    METHODS,
-    Growth,
-    StagedTransformer,
-    train_runs,
-    train_stages,
-    training_batches,
-)
+from lrtransfer.stages.transformer.settings import METHODS, Growth, StagedTransformer  # noqa: E402
+from lrtransfer.stages.transformer.training import train_runs, train_stages, training_batches  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

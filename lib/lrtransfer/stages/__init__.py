@@ -14,8 +14,8 @@ Importable from here is what needs no module's name beside it. By folder:
     ``convex``                    rates on convex problems
 ``boosting``      boosting with copied learners on real data: ``ensembles``, ``learners``, ``samples``
 ``all_layers``    every layer trained: ``training``, ``curvature``, ``comparison`` of starts in pairs
-``transformer``   a masked language model grown block by block: ``text``, ``settings``, ``network``, ``runs``,
-                  ``readings`` of what was compared
+``transformer``   a masked language model grown block by block: ``text``, ``settings``, ``network``, ``training``,
+                  ``task`` and ``runs`` of the sweeps, ``readings`` of what was compared
 ``recorded``      the runs under results/: how they are made, and where they are read
 ``slider``        the page's slider figure
 

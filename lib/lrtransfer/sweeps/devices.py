@@ -19,7 +19,7 @@ def required_torch() -> ModuleType:
     try:
         import torch
     except ImportError as error:
-        raise ImportError("training residual networks needs PyTorch: pip install torch") from error
+        raise ImportError("training needs PyTorch: pip install torch") from error
     return torch
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import socket
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -95,10 +96,11 @@ class Group:
         """Those of the runs that have these keys."""
         return Group(tuple(run for run in self.runs if run.key in keys))
 
-    @property
+    @cached_property
     def work(self) -> float:
         """That of all runs: what the remaining time is estimated from."""
-        return sum(task_of(run.settings).work(run.settings) for run in self.runs)
+        of = Counter(run.settings for run in self.runs)
+        return sum(runs * task_of(settings).work(settings) for settings, runs in of.items())
 
     def __str__(self) -> str:
         rates = sorted(run.lr for run in self.runs)

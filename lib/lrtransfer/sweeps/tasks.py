@@ -178,6 +178,9 @@ def task(kind: object) -> Task:
 def task_of(settings: object) -> Task:
     """The task that trains a settings object; ``ValueError`` for an object that none does."""
     kind = kind_of(settings)
+    found = _known.get(kind)
+    if found is not None and isinstance(settings, found.settings):
+        return found
     if kind not in kinds() or not isinstance(settings, task(kind).settings):
         raise refuse("settings", settings, f"a settings object of one of the kinds {', '.join(kinds())}")
     return task(kind)

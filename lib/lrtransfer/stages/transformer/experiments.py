@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from lrtransfer.numerics.arguments import choice, refuse
 from lrtransfer.numerics.fits import mean_and_error
 from lrtransfer.stages.transformer.runs import Run, train_or_read
-from lrtransfer.stages.transformer.settings import METHODS, StageCurves, StagedTransformer
+from lrtransfer.stages.transformer.settings import METHODS, StagedTransformer
+from lrtransfer.stages.transformer.training import StageCurves
 
 Array = NDArray[np.float64]
 TUNED = tuple(name for name, growth in METHODS.items() if growth.beta is None)  # each with a rate of its own

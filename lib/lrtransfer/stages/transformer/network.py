@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -25,11 +24,9 @@ import torch.nn.functional as nn
 from numpy.typing import NDArray
 from torch import Tensor
 
+from lrtransfer.stages.transformer.settings import Growth, StagedTransformer
 from lrtransfer.stages.transformer.text import MaskedBatches, Text
 from lrtransfer.sweeps.optimisers import adam_, shrink_
-
-if TYPE_CHECKING:
-    from lrtransfer.stages.transformer.settings import Growth, StagedTransformer
 
 Array = NDArray[np.float64]
 Shapes = Mapping[str, tuple[int, ...]]

@@ -8,7 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from lrtransfer.stages.transformer import task
-from lrtransfer.stages.transformer.settings import METHODS, GrownTransformer, StageCurves, StagedTransformer
+from lrtransfer.stages.transformer.settings import METHODS, GrownTransformer, StagedTransformer
+from lrtransfer.stages.transformer.training import StageCurves
 from lrtransfer.sweeps.progress import Bar, Silent
 from lrtransfer.sweeps.run import curves_of
 from lrtransfer.sweeps.store import Store

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics.arguments import refuse
-from lrtransfer.stages.transformer import settings as staged
-from lrtransfer.stages.transformer.settings import GrownTransformer, StageCurves, StagedTransformer
+from lrtransfer.stages.transformer import training
+from lrtransfer.stages.transformer.settings import GrownTransformer, StagedTransformer, evaluated_at
 from lrtransfer.stages.transformer.text import topics_digest
+from lrtransfer.stages.transformer.training import StageCurves
 from lrtransfer.sweeps.tasks import Run, Task
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class StagedTask(Task):
 
     def evaluations(self, settings: GrownTransformer) -> int:
         """Losses at every stage's evaluations, a scalar a stage, and the final loss."""
-        return settings.stages * len(staged.evaluated_at(settings)) + settings.stages + 1
+        return settings.stages * len(evaluated_at(settings)) + settings.stages + 1
 
     def ready(self, settings: GrownTransformer) -> None:
         """``ValueError`` for settings that were made with the text of another Python."""
@@ -85,13 +86,13 @@ class StagedTask(Task):
         """``train_runs`` of a group, which has one network; a group takes minutes and is not saved on the way."""
         tell = None if progress is None else lambda done, total: progress(done / total)
         three = [(run.lr, run.seed, run.settings.growth) for run in runs]
-        _, _, losses, betas, final = staged.train_runs(runs[0].settings.network, three, device=device, progress=tell)
+        _, _, losses, betas, final = training.train_runs(runs[0].settings.network, three, device=device, progress=tell)
         return np.concatenate([losses, betas, final[None]])
 
 
 def unpacked(settings: GrownTransformer, method: str, curve: NDArray[np.float64]) -> StageCurves:
     """What a run handed back, as ``train_stages`` returns it."""
-    at = np.array(staged.evaluated_at(settings))
+    at = np.array(evaluated_at(settings))
     stages, last = settings.stages, settings.stages * len(at)
     return StageCurves(
         (method,),
