@@ -166,6 +166,11 @@ def kinds() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*PROVIDERS, *_known)))
 
 
+def is_known(kind: str) -> bool:
+    """Whether a kind can be trained: asked once a stored run."""
+    return kind in PROVIDERS or kind in _known
+
+
 def task(kind: object) -> Task:
     """The task of a kind; ``ValueError`` for a kind that nobody provides."""
     name = choice("kind", kind, kinds())
@@ -181,7 +186,7 @@ def task_of(settings: object) -> Task:
     found = _known.get(kind)
     if found is not None and isinstance(settings, found.settings):
         return found
-    if kind not in kinds() or not isinstance(settings, task(kind).settings):
+    if not is_known(kind) or not isinstance(settings, task(kind).settings):
         raise refuse("settings", settings, f"a settings object of one of the kinds {', '.join(kinds())}")
     return task(kind)
 

@@ -100,7 +100,7 @@ def has_its_key(run: StoredRun) -> bool:
 
 @lru_cache(maxsize=256)
 def _settings(kind: str, fields: str) -> Any:
-    if kind not in tasks.kinds():
+    if not tasks.is_known(kind):
         return None
     try:
         return tasks.from_dict({"kind": kind, **json.loads(fields)})
@@ -128,7 +128,7 @@ def run_row(
     if not isinstance(device, str) or not device:
         raise refuse("device", device, "a word, such as 'cpu'")
     kind = kind_of(settings)
-    if kind in tasks.kinds() and losses.size != (expected := tasks.task_of(settings).evaluations(settings)):
+    if tasks.is_known(kind) and losses.size != (expected := tasks.task_of(settings).evaluations(settings)):
         raise ValueError(
             f"curve of shape {losses.shape} is not allowed: curve must have one loss for each of the {expected} "
             "evaluations of these settings."

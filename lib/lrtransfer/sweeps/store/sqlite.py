@@ -73,7 +73,7 @@ class Store:
         if not isinstance(name, str) or name == ":memory:":
             raise refuse("store", name, "a file's name")
         self.path = Path(path).absolute()  # the program may change its folder while the store is open
-        self._shown, self._read_only = Path(path), read_only
+        self._shown, self._read_only, self._name = Path(path), read_only, os.fspath(self.path)
         if self.path.is_dir():
             raise StoreError(f"store = '{self._shown}' is not allowed: it is a folder; store must be a file's name.")
         there = self.path.is_file()
@@ -211,7 +211,7 @@ class Store:
     def _begin(self) -> None:
         stop = time.monotonic() + _PATIENCE
         while True:
-            if not self.path.exists():  # SQLite would write on, into a log that is found no more
+            if not os.path.exists(self._name):  # SQLite would write on, into a log that is found no more
                 raise StoreError(f"store = '{self._shown}' cannot be used: it was moved away or removed.")
             try:
                 self._db.execute("BEGIN IMMEDIATE")
