@@ -15,6 +15,8 @@ from lrtransfer.layers import (
     last_balanced_time,
     law_loss,
     loss_course,
+    two_layer_losses,
+    two_step_opening,
 )
 
 
@@ -166,3 +168,23 @@ def test_bad_input_is_named():
         last_balanced_step(0.1, 1000)
     with pytest.raises(ValueError, match=r"^resolution = "):
         best_split(1.0, 100, 3, resolution=2)
+
+
+def test_noise_moves_the_opening_of_the_two_step_valley():
+    """Brute force at a small rate: the curvature over kappa^2/h is 2 [8 (kappa sqrt h)(1 + 2x) - (24 + 4x)].
+
+    Corrections are of relative order h^(-1/2) = 0.05 of each of the two terms; without the noise's shares of them the
+    sum would be off by more than a third of them.
+    """
+    h, x, split = 400, 4.0, 0.5
+    c = np.array([0.5, 1.5])  # kappa sqrt(h), on either side of the opening
+    rates = c * h
+    lr1, lr2 = rates[:, None] * (1 + split * np.array([0, 1])), rates[:, None] * (1 - split * np.array([0, 1]))
+    losses = two_layer_losses(lr1, lr2, h, 2, draws=4, seed=0, noise=x / h)[2].mean(axis=0)
+    bend = 2 * (losses[:, 1] - losses[:, 0]) / split**2 / (c**2 / h**2)
+    gain, cost = 16 * c * (1 + 2 * x), 2 * (24 + 4 * x)
+    assert (np.abs(bend - (gain - cost)) < 0.12 * (gain + cost)).all()
+    assert bend[0] < 0 < bend[1] and c[0] < float(two_step_opening(x)) < c[1]
+    assert float(two_step_opening()) == 3.0
+    with pytest.raises(ValueError, match="noise"):
+        two_step_opening(-1.0)

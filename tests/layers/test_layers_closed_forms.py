@@ -7,9 +7,13 @@ import pytest
 import sympy
 
 from lrtransfer.layers import (
+    balance_curvature,
+    crossings,
     deep_loss,
+    deep_signal_loss,
     expected_loss,
     one_step_loss,
+    signal_loss,
     symbolic_three_layers,
     symbolic_two_layers,
     three_layer_one_step_loss,
@@ -117,3 +121,66 @@ def test_bad_input_is_named(formula):
 def test_overflow_is_inf_and_never_nan(formula, rates):
     """Warnings are errors here: none may leak."""
     assert float(formula(*rates, 10)) == np.inf
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 3, 5, 8, 40])
+@pytest.mark.parametrize("h", [10, 1000, 10**6])
+def test_two_layers_at_any_number_of_steps(h, steps):
+    """A rate of zero and rates at which (1 - r)^t oscillates are among the pairs."""
+    kappa = np.array([0.0, 1e-9, 1e-3, 0.2, 0.499, 0.501, 1.0, 1.7]) * h**1.5
+    exact = expected_loss(kappa[:, None], kappa, h, steps, signal_only=True)
+    np.testing.assert_allclose(signal_loss(kappa[:, None], kappa, h, steps), exact, rtol=1e-8)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 3, 6])
+def test_three_layers_at_any_number_of_steps(steps):
+    """Brute force: dense matrices with readout and teacher of unit norm, rotated to meet at a given angle."""
+    h, draws, rates = 12, 6000, (3.0, 1.5)
+    rng = np.random.default_rng(steps)
+    a, beta = rng.standard_normal((2, draws, h, 1))
+    a, beta = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (a, beta))
+    w1 = np.broadcast_to(np.eye(h), (draws, h, h))
+    w2 = w1
+    for _ in range(steps):
+        middle, back = w2 @ a, w1.transpose(0, 2, 1) @ beta
+        w1 = w1 + rates[0] / np.sqrt(h) * beta @ middle.transpose(0, 2, 1)
+        w2 = w2 + rates[1] / np.sqrt(h) * back @ a.transpose(0, 2, 1)
+    losses = np.sum((w1 @ w2 @ a / np.sqrt(h) - beta) ** 2, axis=(1, 2))
+    error = losses.std(ddof=1) / draws**0.5
+    assert abs(losses.mean() - deep_signal_loss(rates, h, steps)) < 4 * error
+
+
+def test_three_layers_give_the_printed_formulas_and_the_fluctuation_of_the_norms():
+    grid = np.linspace(0, 80, 9)
+    pairs = np.array(np.meshgrid(grid, grid))
+    for steps, printed in ((1, three_layer_one_step_loss), (2, three_layer_two_step_loss)):
+        np.testing.assert_allclose(deep_signal_loss(pairs, 1000, steps), printed(*pairs, 1000), rtol=1e-9)
+    sampled = deep_loss([15.0, 8.0], 10**5, 6, draws=20_000, seed=0, signal_only=True)
+    assert float(deep_signal_loss([15.0, 8.0], 10**5, 6)) == pytest.approx(float(sampled.value), rel=1e-3)
+
+
+def test_the_valley_of_the_surrogate_begins_at_three_h_over_four_t_less_two():
+    h, fine = 10**8, np.linspace(0.8, 1.05, 501)
+    for steps in (2, 3, 5, 9):
+        begin = crossings(fine, balance_curvature(fine, h, steps, signal_only=True))[0]
+        assert h ** (begin - 1) * (4 * steps - 2) / 3 == pytest.approx(1, abs=2e-4)
+
+
+def test_closed_forms_overflow_to_inf():
+    assert np.isinf(signal_loss(0.0, 1e300, 1000, 512)) and np.isinf(deep_signal_loss([1e300, 0.0], 1000, 3))
+    assert not np.isnan(signal_loss(np.geomspace(1, 1e300, 20), 1.0, 1000, 100)).any()
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: signal_loss(-1.0, 1.0, 10, 1), "lr1"),
+        (lambda: signal_loss(1.0, 1.0, 1, 1), "h must"),
+        (lambda: signal_loss(1.0, 1.0, 10, -1), "steps"),
+        (lambda: deep_signal_loss([1.0, 1.0, 1.0], 10, 1), "lrs"),
+        (lambda: deep_signal_loss(1.0, 10, 1), "lrs"),
+    ],
+)
+def test_closed_forms_name_bad_input(call, name):
+    with pytest.raises(ValueError, match=name):
+        call()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -12,8 +14,9 @@ from lrtransfer.layers import (
     train_three_layers,
     two_layer_losses,
 )
-from lrtransfer.layers.dense import chain_descent
-from lrtransfer.layers.relu import _Problem, _sharpness
+from lrtransfer.layers.dense import chain_descent, two_layer_descent
+from lrtransfer.layers.relu import ThreeLayerProblem
+from lrtransfer.layers.schedule import top_curvature, two_layer_schedule
 from lrtransfer.numerics.random import haar_orthogonal
 
 
@@ -88,12 +91,12 @@ def test_divergence_is_inf_and_never_nan():
     assert np.isinf(run.test_loss[-1]) and np.isinf(run.norms[-1]).all() and run.sharpness == np.inf
 
 
-def problem(h: int, relu: bool, seed: int = 0) -> tuple[_Problem, np.ndarray, np.ndarray]:
+def problem(h: int, relu: bool, seed: int = 0) -> tuple[ThreeLayerProblem, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     inputs = np.sqrt(h) * haar_orthogonal(h, rng)
     labels, readout = rng.standard_normal((2, h))
     w1, w2 = rng.standard_normal((2, h, h)) / np.sqrt(h)
-    return _Problem(inputs, labels, readout / h, relu), w1, w2
+    return ThreeLayerProblem(inputs, labels, readout / h, relu), w1, w2
 
 
 @pytest.mark.parametrize("relu", [True, False])
@@ -125,7 +128,7 @@ def test_sharpness_against_the_whole_hessian(relu):
     hessian = np.array(columns)
     np.testing.assert_allclose(hessian, hessian.T, atol=1e-12)
     values = np.linalg.eigvalsh(hessian)
-    found = _sharpness(task, w1, w2, np.random.default_rng(0), 1e-9)
+    found = top_curvature(partial(task.hessian_product, w1, w2), w1.shape, np.random.default_rng(0), 1e-9)
     assert found == pytest.approx(values[np.argmax(np.abs(values))], rel=1e-5)
 
 
@@ -137,7 +140,7 @@ def test_linear_activation_is_the_chain():
     a, beta = rng.standard_normal((2, h)) / np.sqrt(h)
     w1, w2 = haar_orthogonal(h, rng), haar_orthogonal(h, rng)
     expected = chain_descent([w1, w2], a, beta, beta, [lr, lr], 5)
-    task = _Problem(inputs, inputs @ beta, a / np.sqrt(h), relu=False)
+    task = ThreeLayerProblem(inputs, inputs @ beta, a / np.sqrt(h), relu=False)
     for t in range(6):
         g1, g2, residual = task.gradient(w1, w2)
         assert np.mean(residual**2) == pytest.approx(expected[t], rel=1e-10)
@@ -198,7 +201,7 @@ def test_power_iteration_does_not_stop_on_the_bulk():
     rng = np.random.default_rng(0)
     inputs = np.sqrt(h) * haar_orthogonal(h, rng)
     a, beta = rng.standard_normal((2, h)) / np.sqrt(h)
-    task = _Problem(inputs, inputs @ beta, a / np.sqrt(h), relu=False)
+    task = ThreeLayerProblem(inputs, inputs @ beta, a / np.sqrt(h), relu=False)
     w1, w2 = haar_orthogonal(h, rng), haar_orthogonal(h, rng)
     for _ in range(60):
         g1, g2, _ = task.gradient(w1, w2)
@@ -210,4 +213,58 @@ def test_power_iteration_does_not_stop_on_the_bulk():
 
     top = eigsh(LinearOperator((2 * h * h, 2 * h * h), matvec=product, dtype=float), k=1, v0=np.ones(2 * h * h))[0][0]
     for seed in (0, 17, 18):
-        assert _sharpness(task, w1, w2, np.random.default_rng(seed), 1e-4) == pytest.approx(top, rel=1e-3)
+        assert top_curvature(
+            partial(task.hessian_product, w1, w2), w1.shape, np.random.default_rng(seed), 1e-4
+        ) == pytest.approx(top, rel=1e-3)
+
+
+def test_two_layer_schedule_is_plain_descent_when_uniform():
+    """Against ``two_layer_losses``: one draw of the same weights and teacher, uniform rates."""
+    h, rate = 9, 0.3 * 9**1.5
+    run = two_layer_schedule(h, rate, 4, seed=3, initialisation="orthogonal")
+    rng = np.random.default_rng(3)
+    w1, w2, m = (haar_orthogonal(h, rng) for _ in range(3))
+    again = two_layer_descent(w1, w2, m / 3, m / 3, rate, rate, 4)
+    np.testing.assert_allclose(run.train_loss, again, rtol=1e-12)
+    assert run.sharpness is None and run.norms.shape == (5, 2)
+
+
+@pytest.mark.parametrize(("schedule", "power"), [("uniform", 2), ("norm", 3)])
+def test_two_layer_schedule_conserves_its_power_of_the_norms(schedule, power):
+    """Under the flow; the drift is of first order in the rate."""
+    drift = []
+    for kappa in (0.02, 0.01):
+        norms = two_layer_schedule(12, kappa * 12**1.5, round(2 / kappa), seed=0, schedule=schedule, scale=1.3).norms
+        kept = norms[:, 0] ** power - norms[:, 1] ** power
+        drift.append(abs(kept[-1] / kept[0] - 1))
+        assert norms[-1].sum() > 1.2 * norms[0].sum()
+    assert drift[1] < 0.01 and drift[1] == pytest.approx(drift[0] / 2, rel=0.2)
+
+
+def test_two_layer_sharpness_against_the_whole_hessian():
+    h, rate = 4, 0.4 * 8
+    run = two_layer_schedule(h, rate, 3, seed=1, scale=1.5, schedule="norm", sharpness=True)
+    rng = np.random.default_rng(1)
+    w1, w2 = 1.5 * rng.standard_normal((h, h)) / 2, rng.standard_normal((h, h)) / 2 / 1.5
+    m = haar_orthogonal(h, rng) / 2
+    for _ in range(3):
+        e, a, b = w1 @ w2 / h - m, np.linalg.norm(w1), np.linalg.norm(w2)
+        w1, w2 = w1 - 2 * b / (a + b) * rate / h * e @ w2.T, w2 - 2 * a / (a + b) * rate / h * w1.T @ e
+
+    def loss(flat):
+        one, two = flat.reshape(2, h, h)
+        return np.sum((one @ two / h - m) ** 2) / 2
+
+    at, d = np.array([w1, w2]).ravel(), 1e-4
+    eye = d * np.eye(at.size)
+    hessian = [
+        [(loss(at + x + y) - loss(at + x - y) - loss(at - x + y) + loss(at - x - y)) / (4 * d * d) for y in eye]
+        for x in eye
+    ]
+    assert run.sharpness == pytest.approx(np.abs(np.linalg.eigvalsh(hessian)).max(), rel=1e-5)
+
+
+def test_a_larger_first_layer_leaves_the_product():
+    plain, unequal = (train_three_layers(8, 1.0, 0, seed=2, activation="linear", scale=s) for s in (1.0, 1.7))
+    np.testing.assert_allclose(unequal.train_loss, plain.train_loss, rtol=1e-12)
+    np.testing.assert_allclose(unequal.norms[0], plain.norms[0] * [1.7, 1 / 1.7], rtol=1e-12)

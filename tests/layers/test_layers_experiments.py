@@ -7,6 +7,8 @@ import pytest
 
 from lrtransfer import layers
 from lrtransfer.layers import experiments
+from lrtransfer.layers.dense import two_layer_descent
+from lrtransfer.numerics.random import haar_orthogonal
 
 
 def test_products_are_the_modes_of_the_expected_loss():
@@ -130,6 +132,38 @@ def test_conserved_drift_is_small_for_the_conserved_power_only():
     assert fine[0] == pytest.approx(coarse[0], rel=0.1)
 
 
+def test_the_spectrum_of_a_dense_network_gives_its_loss():
+    h, rate = 14, 0.3 * 14**1.5
+    cosines = experiments.haar_cosines(h, 3, np.random.default_rng(5))
+    rng = np.random.default_rng(5)
+    from_spectrum = experiments.spectrum_losses(cosines, [rate, 1.4 * rate], [rate, 0.6 * rate], h, [0, 3, 7])
+    for draw in range(3):
+        q = haar_orthogonal(h, rng)
+        for j, (one, two) in enumerate(((rate, rate), (1.4 * rate, 0.6 * rate))):
+            dense = two_layer_descent(np.eye(h), np.eye(h), q / h**0.5, q / h**0.5, one, two, 7)
+            np.testing.assert_allclose(from_spectrum[:, draw, j], dense[[0, 3, 7]], rtol=1e-9)
+
+
+def test_rounding_lets_the_saddle_go_and_sooner_in_single_precision():
+    h, kappa = 20, 0.5
+    single, double = (
+        h * experiments.saddle_losses(h, kappa * h**1.5, 120, precision=name, seed=0) for name in ("single", "double")
+    )
+    assert abs(single[25] - 1) < 1e-3 and abs(double[50] - 1) < 1e-3
+    left = [int(np.flatnonzero(losses < 0.5)[0]) for losses in (single, double)]
+    assert left[0] + 25 < left[1] < 120
+    exact = experiments.spectrum_losses([[-1.0, 1.0, 0.3, 0.3]], kappa * 8, kappa * 8, 4, [300])
+    assert exact[0, 0, 0] == pytest.approx(1 / 4, abs=1e-12)
+
+
+def test_two_layer_schedules_side_by_side():
+    runs = experiments.two_layer_schedule_runs(8, 6.0, 5, seeds=[1, 2], scale=1.3)
+    alone = layers.two_layer_schedule(8, 6.0, 5, seed=2, scale=1.3, schedule="norm", sharpness=True)
+    np.testing.assert_array_equal(runs.test_loss[1, 1], alone.test_loss)
+    gap = runs.difference(runs.test_loss[..., -1])
+    assert gap.value == pytest.approx((runs.test_loss[1] - runs.test_loss[0])[:, -1].mean()) and gap.seeds == 2
+
+
 @pytest.mark.parametrize(
     ("call", "name"),
     [
@@ -137,6 +171,11 @@ def test_conserved_drift_is_small_for_the_conserved_power_only():
         (lambda: experiments.scheduled_loss([0.0, 1.5], 1.0, 8), "splits"),
         (lambda: experiments.equispaced_loss(1.0, 8, 2, 0), "angles"),
         (lambda: experiments.signal_only_losses(-1.0, 1.0, 8, 1, draws=2, seed=0), "lr1"),
+        (lambda: experiments.spectrum_losses([[0.5]], 1.0, 1.0, 4, [1]), "cosines"),
+        (lambda: experiments.spectrum_losses(np.zeros((1, 4)), 1.0, 1.0, 4, [2, 1]), "steps"),
+        (lambda: experiments.saddle_losses(5, 1.0, 1, precision="single", seed=0), "h must"),
+        (lambda: experiments.saddle_losses(4, 1.0, 1, precision="half", seed=0), "precision"),
+        (lambda: experiments.two_layer_schedule_runs(8, 1.0, 1, seeds=[0], scale=1.0), "seeds"),
         (lambda: experiments.haar_traces(1, 1, 1, np.random.default_rng(0)), "h must"),
         (lambda: experiments.first_rate_losses(3, 1.0, [4.0], 8, 1, draws=2, seeds=[0]), "units"),
         (lambda: experiments.against_theory(4, [1.0], 8, (1,), split=0.3, draws=2, seed=0), "layers"),

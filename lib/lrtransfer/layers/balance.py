@@ -237,3 +237,33 @@ def best_split(alpha: float, h: int, steps: int, *, resolution: int = 200) -> tu
         split, loss = float(deltas[best]), float(losses[best])
         low, high = float(deltas[max(best - 1, 0)]), float(deltas[min(best + 1, number - 1)])
     return split, loss
+
+
+def two_step_opening(noise: ArrayLike = 0.0) -> Array:
+    """Rate over h from which balanced rates are a local minimum after two steps, at large width, under label noise.
+
+        (6 + x) / (2 + 4 x),    x = rho h
+
+    With noise the weights train on Q + sqrt(x) G, G Gaussian with entries of variance 1/h, and are tested on Q. At
+    fixed k_1 + k_2 = 2 kappa the loss changes with k_1 k_2 by -8 kappa (1 + 2x) h^(-1/2) + (24 + 4x) / h to leading
+    order.
+
+    Parameters
+    ----------
+    noise
+        x, the squared Frobenius norm of the noise over the teacher's, >= 0; any shape.
+
+    Returns
+    -------
+    array
+        The shape of ``noise``: 3 without noise, falling to 1/4.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
+
+    Source: this book.
+    """
+    x = arguments.finite("noise", noise, minimum=0.0)
+    return (6 + x) / (2 + 4 * x)

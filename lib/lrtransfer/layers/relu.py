@@ -14,39 +14,24 @@ Source: arXiv 2606.00340, experiments with ReLU and with the layer-wise schedule
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer.layers.circle import one_number, width_argument
 from lrtransfer.layers.dense import INITIALISATIONS, initial_weight
+from lrtransfer.layers.schedule import SCHEDULES, LayerRun, layer_rates, top_curvature
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.random import haar_orthogonal
 
 Array = NDArray[np.float64]
 ACTIVATIONS = ("relu", "linear")
-SCHEDULES = ("uniform", "norm")
 
 
 @dataclass(frozen=True)
-class LayerRun:
-    """One training run, t = 0 .. steps on the first axis.
-
-    train_loss, test_loss (steps + 1,): mean of (f - y)^2, inf once diverged
-    norms (steps + 1, 2): |W_1|_F and |W_2|_F
-    sharpness: largest Hessian eigenvalue of the training objective (1/2 mean (f - y)^2) at the end; inf if
-        diverged, None if it was not asked for
-    """
-
-    train_loss: Array
-    test_loss: Array
-    norms: Array
-    sharpness: float | None
-
-
-@dataclass(frozen=True)
-class _Problem:
-    """Inputs (n, h), labels (n,) and the readout over sqrt(h), (h,)."""
+class ThreeLayerProblem:
+    """The least squares of one data set: inputs (n, h), labels (n,) and the readout over sqrt(h), (h,)."""
 
     inputs: Array
     labels: Array
@@ -86,28 +71,6 @@ class _Problem:
         return self.inputs.T @ d_back1, d_first.T @ back2 + first.T @ d_back2
 
 
-def _sharpness(problem: _Problem, w1: Array, w2: Array, rng: np.random.Generator, tolerance: float) -> float:
-    """Largest Hessian eigenvalue in absolute value by power iteration, as a Rayleigh quotient.
-
-    A random start has one part in 2 h^2 along the top eigenvector, so the quotient first stands still on the
-    bulk of the others (which X'X = n I makes nearly degenerate): at least 50 iterations before it may stop.
-    """
-    v1, v2 = rng.standard_normal((2, *w1.shape))
-    old = np.inf
-    value = 0.0
-    for iteration in range(1000):
-        size = np.sqrt(np.sum(v1**2) + np.sum(v2**2))
-        if size == 0:
-            return 0.0
-        v1, v2 = v1 / size, v2 / size
-        u1, u2 = problem.hessian_product(w1, w2, v1, v2)
-        value = float(np.sum(u1 * v1) + np.sum(u2 * v2))
-        if iteration >= 50 and abs(value - old) <= tolerance * abs(value):
-            break
-        v1, v2, old = u1, u2, value
-    return value
-
-
 def train_three_layers(
     h: int,
     lr: float,
@@ -119,6 +82,7 @@ def train_three_layers(
     activation: str = "relu",
     initialisation: str = "orthogonal",
     noise: float = 0.0,
+    scale: float = 1.0,
     sharpness: bool = False,
 ) -> LayerRun:
     """Train the two matrices of a three-layer network by full-batch gradient descent.
@@ -145,6 +109,8 @@ def train_three_layers(
         "orthogonal" or "gaussian".
     noise
         Variance of the label noise, >= 0.
+    scale
+        W_1 starts that many times larger, W_2 that many times smaller; > 0. Their product does not change.
     sharpness
         Measure it at the end.
 
@@ -169,15 +135,19 @@ def train_three_layers(
     arguments.choice("activation", activation, ACTIVATIONS)
     arguments.choice("initialisation", initialisation, INITIALISATIONS)
     variance = one_number("noise", arguments.finite("noise", noise, minimum=0.0))
+    larger = one_number("scale", arguments.positive("scale", scale))
 
     rng = np.random.default_rng(start)
     beta, a = rng.standard_normal((2, width)) / np.sqrt(width)
     inputs = np.sqrt(width) * haar_orthogonal(width, rng)
     fresh = rng.standard_normal((4 * width, width))
     labels = inputs @ beta + np.sqrt(variance) * rng.standard_normal(width)
-    w1, w2 = initial_weight(width, initialisation, rng), initial_weight(width, initialisation, rng)
+    w1, w2 = initial_weight(width, initialisation, rng) * larger, initial_weight(width, initialisation, rng) / larger
     relu, readout = activation == "relu", a / np.sqrt(width)
-    train, test = _Problem(inputs, labels, readout, relu), _Problem(fresh, fresh @ beta, readout, relu)
+    train, test = (
+        ThreeLayerProblem(inputs, labels, readout, relu),
+        ThreeLayerProblem(fresh, fresh @ beta, readout, relu),
+    )
 
     train_loss, test_loss = np.full((2, number + 1), np.inf)
     norms = np.full((number + 1, 2), np.inf)
@@ -189,12 +159,12 @@ def train_three_layers(
             if not np.isfinite(here).all():
                 break
             train_loss[t], test_loss[t] = here
-            size1, size2 = norms[t] = np.linalg.norm(w1), np.linalg.norm(w2)
+            norms[t] = np.linalg.norm(w1), np.linalg.norm(w2)
             if t == number:
-                final = _sharpness(train, w1, w2, rng, 1e-4) if sharpness else None
+                if sharpness:
+                    final = top_curvature(partial(train.hessian_product, w1, w2), w1.shape, rng, 1e-4)
                 break
-            weight1, weight2 = (1.0, 1.0) if schedule == "uniform" else (size2, size1)
-            scale = 2 * rate / (weight1 + weight2)
-            w1 = w1 - scale * weight1 * (1 + part) * g1
-            w2 = w2 - scale * weight2 * (1 - part) * g2
+            rate1, rate2 = layer_rates(schedule, rate, norms[t, 0], norms[t, 1])
+            w1 = w1 - rate1 * (1 + part) * g1
+            w2 = w2 - rate2 * (1 - part) * g2
     return LayerRun(train_loss, test_loss, norms, final)

@@ -154,3 +154,48 @@ def scheduled_loss(splits: Sequence[float] | Array, lr: float, h: int) -> float:
     average = np.append((width - 1) / width * weights, [0.5 / width, 0.5 / width])
     last = products(z, kappa * (1 + delta), kappa * (1 - delta), width, delta.size)[-1]
     return float(np.abs(z - last) ** 2 @ average)
+
+
+def spectrum_losses(cosines: ArrayLike, lr1: ArrayLike, lr2: ArrayLike, h: int, steps: Sequence[int]) -> Array:
+    """Test loss of single networks from the eigenvalues of their rotated teachers: what a dense run would show.
+
+    Parameters
+    ----------
+    cosines
+        cos(theta) of all h eigenvalues of every draw, (draws, h), as ``haar_cosines`` gives them.
+    lr1, lr2
+        Rates (n,), >= 0.
+    h
+        Width, >= 2.
+    steps
+        The steps to report, each >= 0, increasing.
+
+    Returns
+    -------
+    array
+        The mean of |e|^2 over the eigenvalues, (len(steps), draws, n). Modes come in conjugate pairs, so the sign of
+        theta does not matter.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
+
+    Source: the reduction of ``circle``.
+    """
+    width, real = width_argument(h), np.clip(arguments.finite("cosines", cosines), -1, 1)
+    if real.ndim != 2 or real.shape[1] != width:
+        raise arguments.refuse("cosines", real.shape, f"of shape (draws, {width}) (the value is its shape)")
+    wanted = [arguments.count("steps", t) for t in steps]
+    if not wanted or sorted(set(wanted)) != wanted:
+        raise arguments.refuse("steps", list(steps), "a list of increasing steps")
+    z = (real + 1j * np.sqrt((1 - real) * (1 + real)))[..., None]
+    k1, k2 = (in_critical_units(name, lr, width).reshape(-1) for name, lr in (("lr1", lr1), ("lr2", lr2)))
+    one = two = np.full((*real.shape, max(k1.size, k2.size)), width**-0.25, dtype=complex)
+    out = []
+    for t in range(wanted[-1] + 1):
+        e = z - one * two
+        if t in wanted:
+            out.append(squared(e).mean(axis=1))
+        one, two = one + k1 * e * two.conj(), two + k2 * e * one.conj()
+    return np.array(out)

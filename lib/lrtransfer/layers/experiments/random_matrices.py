@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer.layers.circle import one_number, width_argument
+from lrtransfer.layers.dense import two_layer_descent
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.numerics.random import haar_orthogonal
@@ -155,3 +156,79 @@ def signal_only_chain_losses(lr1: float, lr2: float, h: int, steps: int, *, draw
         w1 = w1 + one / np.sqrt(width) * beta @ middle.transpose(0, 2, 1)
         w2 = w2 + two / np.sqrt(width) * back @ a.transpose(0, 2, 1)
     return np.array(out)
+
+
+def haar_cosines(h: int, draws: int, rng: np.random.Generator) -> Array:
+    """cos(theta) of all eigenvalues exp(i theta) of Haar orthogonal matrices.
+
+    The symmetric part (Q + Q') / 2 has them as its eigenvalues; within 1e-12 of -1 or 1 they are put there exactly, as
+    a rounded eigenvalue -1 would leave the saddle.
+
+    Parameters
+    ----------
+    h
+        Size, >= 2.
+    draws
+        >= 1.
+    rng
+        Moves on by draws h^2 normal numbers.
+
+    Returns
+    -------
+    array
+        Ascending, (draws, h).
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
+
+    Source: elementary.
+    """
+    size, number = width_argument(h), arguments.count("draws", draws, minimum=1)
+    symmetric = (haar_orthogonal(size, rng) for _ in range(number))
+    cosines = np.array([np.linalg.eigvalsh((q + q.T) / 2) for q in symmetric])
+    return np.where(1 - np.abs(cosines) < 1e-12, np.sign(cosines), cosines)
+
+
+def saddle_losses(h: int, lr: float, steps: int, *, precision: str, seed: int) -> Array:
+    """A dense run at equal rates whose rotated teacher has determinant -1, in single or double precision.
+
+    In exact arithmetic the mode at z = -1 stays on its saddle and the loss stops at 1/h; rounding lets it go.
+
+    Parameters
+    ----------
+    h
+        Width, even, >= 2: then determinant -1 has the eigenvalue -1.
+    lr
+        Rate of both layers, > 0.
+    steps
+        >= 0.
+    precision
+        "single" or "double".
+    seed
+        Equal seeds give equal matrices in either precision.
+
+    Returns
+    -------
+    array
+        |W_1 W_2 / h - M|_F^2, (steps + 1,).
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
+
+    Source: this book.
+    """
+    width, number = width_argument(h), arguments.count("steps", steps)
+    if width % 2:
+        raise arguments.refuse("h", h, "even, so that determinant -1 has the eigenvalue -1")
+    rate = one_number("lr", arguments.positive("lr", lr))
+    kind = np.float32 if arguments.choice("precision", precision, ("single", "double")) == "single" else np.float64
+    rng = np.random.default_rng(arguments.count("seed", seed))
+    w1, w2, q = (haar_orthogonal(width, rng) for _ in range(3))
+    if np.linalg.slogdet(w1.T @ q @ w2.T)[0] > 0:
+        q[:, 0] *= -1
+    w1, w2, m = (matrix.astype(kind) for matrix in (w1, w2, q / np.sqrt(width)))
+    return two_layer_descent(w1, w2, m, m, rate, rate, number)
