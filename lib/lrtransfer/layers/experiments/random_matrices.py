@@ -5,6 +5,8 @@ Many small networks at once, stacked along the first axis; nothing is rotated.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -225,7 +227,7 @@ def saddle_losses(h: int, lr: float, steps: int, *, precision: str, seed: int) -
     if width % 2:
         raise arguments.refuse("h", h, "even, so that determinant -1 has the eigenvalue -1")
     rate = one_number("lr", arguments.positive("lr", lr))
-    kind = np.float32 if arguments.choice("precision", precision, ("single", "double")) == "single" else np.float64
+    kind: Any = np.float32 if arguments.choice("precision", precision, ("single", "double")) == "single" else np.float64
     rng = np.random.default_rng(arguments.count("seed", seed))
     w1, w2, q = (haar_orthogonal(width, rng) for _ in range(3))
     if np.linalg.slogdet(w1.T @ q @ w2.T)[0] > 0:
