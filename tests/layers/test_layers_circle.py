@@ -248,3 +248,15 @@ def test_bad_input_is_named(arguments, name):
 def test_bad_exponent_is_named():
     with pytest.raises(ValueError, match=r"^alpha = "):
         balance_curvature(np.nan, 10, 1)
+
+
+def test_the_hill_of_one_step_in_closed_form():
+    """-2 kappa^2 dL/d(kappa_1 kappa_2), of which every term is a hill while kappa_1 + kappa_2 <= sqrt(h)."""
+    for h in (4, 100, 10**6):
+        kappa = np.array([1e-3, 0.3, 1.0, 0.5 * h**0.5])
+        fourth = (1 + 1 / h) ** 2 + 2 / h * (1 + 1 / h)
+        slope = 4 / h * (1 + 1 / h) * (1 - 2 * kappa / h**0.5) + 2 / h * kappa**2 * fourth
+        bend = balance_curvature(1.5 + np.log(kappa) / np.log(h), h, 1)
+        np.testing.assert_allclose(bend, -2 * kappa**2 * slope, rtol=1e-9)
+        split, rate = np.linspace(0, 1, 9), h**1.5
+        assert (np.diff(expected_loss(rate * (1 + split), rate * (1 - split), h, 1)) < 0).all()

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from lrtransfer.layers import chain_losses, expected_loss, recorded, two_layer_losses
-from lrtransfer.layers.experiments import ScheduleRuns, advantage, balance_runs, schedule_runs, split_over_seeds
+from lrtransfer.layers.experiments import (
+    ScheduleRuns,
+    advantage,
+    balance_runs,
+    schedule_runs,
+    split_over_seeds,
+    split_statistics,
+)
 from lrtransfer.layers.relu import train_three_layers
 from lrtransfer.sweeps import recorder
 
@@ -80,6 +87,24 @@ def test_the_best_split_at_an_end_and_of_one_seed():
     assert split_over_seeds(SPLITS, falling, seed=0)[0] == 0.5
 
 
+def test_statistics_of_parabolas():
+    """Losses c_s (d - v_s)^2 t: slope -2 c v t, curvature 2 c t, and what the splits 0.7 and -0.7 lose."""
+    splits = np.array([-1.0, -0.7, -0.2, 0.0, 0.2, 0.7, 1.0])
+    rng = np.random.default_rng(0)
+    vertex, bend = 0.1 * rng.standard_normal(30), 1 + rng.random(30)
+    curves = bend[:, None] * (splits - vertex[:, None]) ** 2
+    found = split_statistics(splits, curves[..., None] * np.arange(3), seed=0)
+    assert found.seeds == 30 and found.best.shape == (3, 2)
+    for values, expected in (
+        (found.slope, -2 * bend * vertex),
+        (found.curvature, 2 * bend),
+        (found.one_sided, bend * (0.49 - 1.4 * vertex)),
+        (found.both_sides, 0.49 * bend),
+    ):
+        np.testing.assert_allclose(values[2], 2 * np.array([expected.mean(), expected.std(ddof=1) / 30**0.5]))
+    assert found.best[2, 0] == pytest.approx(np.average(vertex, weights=bend), abs=1e-12)
+
+
 @pytest.mark.parametrize("name", list(recorded.SETTINGS))
 def test_records_hold_their_settings_and_numbers(name, tmp_path):
     record = recorded.read(name)
@@ -107,6 +132,8 @@ def test_records_hold_their_settings_and_numbers(name, tmp_path):
         (lambda: split_over_seeds(SPLITS, np.full((2, 7), np.nan), seed=0), "losses"),
         (lambda: split_over_seeds(SPLITS, [[-np.inf, *range(6)]], seed=0), "losses"),
         (lambda: split_over_seeds(SPLITS, np.ones((2, 7)), resamples=1, seed=0), "resamples"),
+        (lambda: split_statistics(SPLITS, np.ones((2, 7, 2)), seed=0), "splits"),
+        (lambda: split_statistics([-0.7, -0.2, 0.0, 0.2, 0.7], np.ones((1, 5, 2)), seed=0), "losses"),
         (lambda: recorded.read("nothing"), "name"),
     ],
 )

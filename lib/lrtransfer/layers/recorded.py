@@ -1,4 +1,4 @@
-"""The runs at h = 1000 that are recorded under results/: how they are made, and where they are read.
+"""The runs that are recorded under results/: how they are made, and where they are read.
 
 ``lrtransfer record layers-NAME`` makes one of them again; all take about ten minutes of one core.
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from lrtransfer.layers.experiments import advantage, balance_runs, schedule_runs
+from lrtransfer.layers.experiments import advantage, balance_runs, relu_losses, schedule_runs, split_statistics
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.estimates import mean_and_error
 from lrtransfer.sweeps.recorder import Recipe, Sitting, recorded
@@ -18,6 +18,7 @@ TWO_LAYER_SUMS = (27000, 36000, 45000, 54000, 63000)
 THREE_LAYER_SUMS = (30, 44, 58, 72, 86, 100)
 RATES = {layers: [s / 2 for s in sums] for layers, sums in ((2, TWO_LAYER_SUMS), (3, THREE_LAYER_SUMS))}
 DRAWS = {2: 5, 3: 100}  # three layers: the loss of one draw fluctuates with |beta|^2
+RELU_SPLITS = [-1.0, -0.7, -0.4, -0.2, -0.1, 0.0, 0.1, 0.2, 0.4, 0.7, 1.0]
 SETTINGS: dict[str, list[dict[str, Any]]] = {
     "gaussian": [
         dict(layers=k, rates=RATES[k], h=1000, steps=4, split=0.3, draws=DRAWS[k], seed=0, initialisation=start)
@@ -31,6 +32,11 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     ],
     "scheduler": [
         dict(h=1000, lr=16.0, steps=60, seeds=[0, 1], activation="relu", noise=0.01, initialisation="gaussian")
+    ],
+    "relu": [
+        dict(h=h, unit=unit, steps=3, splits=RELU_SPLITS, first_seed=1000, seeds=240)
+        for h in (64, 128)
+        for unit in (0.8, 1.1, 1.4, 1.6)  # rates in units of sqrt(h); the paper's range at h = 1000 is 0.5 to 1.6
     ],
 }
 
@@ -46,6 +52,13 @@ def _schedule(settings: dict[str, Any]) -> dict[str, Any]:
     return asdict(schedule_runs(**settings))
 
 
+def _relu(settings: dict[str, Any]) -> dict[str, Any]:
+    h, first = settings["h"], settings["first_seed"]
+    seeds = range(first, first + settings["seeds"])
+    losses = relu_losses(h, settings["unit"] * h**0.5, settings["steps"], splits=settings["splits"], seeds=seeds)
+    return asdict(split_statistics(settings["splits"], losses, seed=0))
+
+
 def recipe(name: str, what: str, compute: Callable[[dict[str, Any]], Any], runs: list[dict[str, Any]]) -> Recipe:
     """The record of several runs, each a part of its own, so that a stopped recording goes on at the next one."""
 
@@ -59,11 +72,12 @@ def recipe(name: str, what: str, compute: Callable[[dict[str, Any]], Any], runs:
     return Recipe(f"layers-{name}", what, {"runs": runs}, make)
 
 
-MAKERS = {"gaussian": _balance, "noise": _balance, "scheduler": _schedule}
+MAKERS = {"gaussian": _balance, "noise": _balance, "scheduler": _schedule, "relu": _relu}
 WORDS = {
     "gaussian": "two and three layers from a Gaussian start, h = 1000",
     "noise": "two and three layers with label noise, h = 1000",
     "scheduler": "the norm-driven schedule against uniform rates, h = 1000",
+    "relu": "three layers with ReLU at split rates, 240 seeds",
 }
 RECIPES = tuple(recipe(name, WORDS[name], MAKERS[name], runs) for name, runs in SETTINGS.items())
 

@@ -8,7 +8,13 @@
 ``theory_table``     the main table: printed formula, exact expectation and runs side by side
 """
 
-from lrtransfer.layers.experiments.dense_runs import advantage, balance_runs, split_over_seeds
+from lrtransfer.layers.experiments.dense_runs import (
+    SplitStatistics,
+    advantage,
+    balance_runs,
+    split_over_seeds,
+    split_statistics,
+)
 from lrtransfer.layers.experiments.modes import (
     circle_points,
     equispaced_loss,
@@ -43,6 +49,7 @@ __all__ = [
     "PRINTED",
     "AgainstTheory",
     "ScheduleRuns",
+    "SplitStatistics",
     "advantage",
     "against_theory",
     "balance_runs",
@@ -63,6 +70,7 @@ __all__ = [
     "signal_only_losses",
     "spectrum_losses",
     "split_over_seeds",
+    "split_statistics",
     "surrogate_errors",
     "two_layer_schedule_runs",
     "valley_edges",

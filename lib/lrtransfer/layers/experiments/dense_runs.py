@@ -3,9 +3,12 @@
 ``balance_runs``      dense networks at rates (1 + split, 1, 1 - split) times a mean rate, on common draws
 ``advantage``         by how much balanced rates win there, with its standard error
 ``split_over_seeds``  the split with the smallest mean loss over seeds, with its standard error
+``split_statistics``  slope, curvature and gain of very uneven rates at every step, with their errors
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +17,7 @@ from lrtransfer.layers.circle import one_number
 from lrtransfer.layers.deep import over_draws
 from lrtransfer.layers.dense import chain_losses, two_layer_losses
 from lrtransfer.numerics import arguments
-from lrtransfer.numerics.estimates import Estimate
+from lrtransfer.numerics.estimates import Estimate, mean_and_error
 from lrtransfer.rates import curve_minimum
 
 Array = NDArray[np.float64]
@@ -142,3 +145,68 @@ def split_over_seeds(
     picks = np.random.default_rng(seed).integers(len(table), size=(number, len(table)))
     again = [curve_minimum(at, curve)[0] for curve in table[picks].mean(axis=1)]
     return best, float(np.std(again, ddof=1))
+
+
+@dataclass(frozen=True)
+class SplitStatistics:
+    """What the test losses of many seeds say about the split, t = 0 .. steps; mean over seeds and standard error.
+
+    slope, curvature (steps + 1, 2): central differences at balance over splits of 0.2
+    one_sided, both_sides (steps + 1, 2): loss at the split 0.7, and mean of the losses at 0.7 and -0.7, less balance
+    best (steps + 1, 2): ``split_over_seeds``
+    seeds: how many
+    """
+
+    slope: Array
+    curvature: Array
+    one_sided: Array
+    both_sides: Array
+    best: Array
+    seeds: int
+
+
+def split_statistics(splits: ArrayLike, losses: ArrayLike, *, seed: int) -> SplitStatistics:
+    """Slope, curvature, gain of very uneven rates, and the best split, step by step; differences within each seed.
+
+    Parameters
+    ----------
+    splits
+        Shape (n,): increasing; 0, -0.2, 0.2, -0.7 and 0.7 are among them.
+    losses
+        Shape (seeds, n, steps + 1), finite, of ``relu_losses``; at least two seeds.
+    seed
+        Of the bootstrap.
+
+    Returns
+    -------
+    SplitStatistics
+        In the unit of the loss; the best split without unit.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, which it names.
+
+    Source: this book.
+    """
+    at, table = arguments.finite("splits", splits), arguments.finite("losses", losses)
+    places = [np.flatnonzero(np.isclose(at, d)) for d in (0.0, -0.2, 0.2, -0.7, 0.7)]
+    if at.ndim != 1 or any(place.size != 1 for place in places):
+        raise arguments.refuse("splits", splits, "a list with 0, -0.2, 0.2, -0.7 and 0.7 among its numbers")
+    if table.ndim != 3 or table.shape[1] != at.size or len(table) < 2:
+        raise arguments.refuse("losses", table.shape, f"of shape (seeds, {at.size}, steps + 1) with two seeds or more")
+    middle, below, above, low, high = (int(place[0]) for place in places)
+    change = table - table[:, middle : middle + 1]
+    rng = np.random.default_rng(arguments.count("seed", seed))
+
+    def over_seeds(values: Array) -> Array:
+        return np.array(mean_and_error(values, axis=0)).T
+
+    return SplitStatistics(
+        over_seeds((change[:, above] - change[:, below]) / 0.4),
+        over_seeds((change[:, above] + change[:, below]) / 0.04),  # the change is zero at balance
+        over_seeds(change[:, high]),
+        over_seeds((change[:, low] + change[:, high]) / 2),
+        np.array([split_over_seeds(at, change[..., t], seed=rng) for t in range(table.shape[2])]),
+        len(table),
+    )
