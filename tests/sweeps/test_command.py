@@ -12,8 +12,8 @@ from small_sweeps import FILE, SMALL, forbid
 from lrtransfer import cli
 from lrtransfer.residual.networks import training
 from lrtransfer.sweeps import driver
+from lrtransfer.sweeps.keys import run_key
 from lrtransfer.sweeps.store import Store
-from lrtransfer.sweeps.store.keys import run_key
 
 
 def command(*arguments: str) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from lrtransfer.residual.networks.settings import ResidualMLP, ResNet, VisionTransformer
-from lrtransfer.sweeps.store.keys import canonical_settings, run_key
+from lrtransfer.sweeps.keys import canonical_settings, run_key
 
 MLP = ResidualMLP(width=16, depth=3, steps=2)
 
@@ -26,7 +26,7 @@ def test_the_key_of_a_run_is_what_it_was_when_the_first_store_was_written():
 
 def test_the_key_is_the_same_in_another_process_with_another_hash_seed():
     code = (
-        "from lrtransfer.residual import ResidualMLP; from lrtransfer.sweeps.store.keys import run_key;"
+        "from lrtransfer.residual import ResidualMLP; from lrtransfer.sweeps.keys import run_key;"
         "print(run_key(ResidualMLP(width=16, depth=3, steps=2), 0.1, 7))"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}

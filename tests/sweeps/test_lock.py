@@ -26,9 +26,9 @@ from lrtransfer import cli
 from lrtransfer.residual import train_runs, train_sweep
 from lrtransfer.residual.networks import training
 from lrtransfer.sweeps import driver
+from lrtransfer.sweeps.keys import run_key
 from lrtransfer.sweeps.run import run, runs_of
 from lrtransfer.sweeps.store import Store, StoreError
-from lrtransfer.sweeps.store.keys import run_key
 from lrtransfer.sweeps.store.lock import remember, sole_driver
 from lrtransfer.sweeps.store.sqlite import VERSION
 from lrtransfer.sweeps.sweep import Curve, Sweep

@@ -16,11 +16,11 @@ from lrtransfer.residual.networks.settings import ConvNet, ResidualMLP, ResNet, 
 from lrtransfer.stages.transformer.settings import GrownTransformer
 from lrtransfer.sweeps import tasks
 from lrtransfer.sweeps.driver import RunError
+from lrtransfer.sweeps.keys import run_key
 from lrtransfer.sweeps.run import run
 from lrtransfer.sweeps.settings_file import sweep_from
 from lrtransfer.sweeps.store import Store
 from lrtransfer.sweeps.store.export import export
-from lrtransfer.sweeps.store.keys import run_key
 from lrtransfer.sweeps.sweep import Curve, Sweep
 from lrtransfer.width import synthetic_data
 from lrtransfer.width.trained import WidthNetwork, trained_losses

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from lrtransfer.sweeps.devices import resolve_device
 from lrtransfer.sweeps.executors import Here, Pool, finished, lost_its_worker, stop
+from lrtransfer.sweeps.keys import group_name
 from lrtransfer.sweeps.progress import Bar
-from lrtransfer.sweeps.store.keys import group_name
 from lrtransfer.sweeps.store.rows import versions
 from lrtransfer.sweeps.tasks import CheckpointError, Run, task_of
 

@@ -15,9 +15,9 @@ from lrtransfer.numerics.arguments import choice, count, refuse
 from lrtransfer.sweeps.devices import DEVICES, check_cuda, required_torch, resolve_device
 from lrtransfer.sweeps.driver import Driver, Group, RunError, Trained
 from lrtransfer.sweeps.executors import Dask, Here, Pool, check_address, dask_executor, workers_of
+from lrtransfer.sweeps.keys import group_name, kind_of, run_key
 from lrtransfer.sweeps.progress import Bar, Silent, reporter
 from lrtransfer.sweeps.store import Store, StoreError
-from lrtransfer.sweeps.store.keys import group_name, kind_of, run_key
 from lrtransfer.sweeps.store.lock import remember, sole_driver
 from lrtransfer.sweeps.store.rows import run_row
 from lrtransfer.sweeps.sweep import Curve, CurveResult, Sweep

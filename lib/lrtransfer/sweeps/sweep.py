@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lrtransfer.numerics.arguments import choice, count, positive, refuse
 from lrtransfer.rates import BestLR, OnEdgeWarning, best_lr
 from lrtransfer.sweeps.devices import PRECISIONS
-from lrtransfer.sweeps.store.keys import kind_of, run_key
+from lrtransfer.sweeps.keys import kind_of, run_key
 from lrtransfer.sweeps.tasks import Run
 
 _ALWAYS = ("width", "depth", "parametrisation")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from numpy.typing import ArrayLike
 
 from lrtransfer.numerics.arguments import choice, refuse
-from lrtransfer.sweeps.store.keys import kind_of
+from lrtransfer.sweeps.keys import kind_of
 
 if TYPE_CHECKING:
     import torch

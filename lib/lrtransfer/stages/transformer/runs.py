@@ -10,10 +10,10 @@ from pathlib import Path
 from lrtransfer.stages.transformer import task
 from lrtransfer.stages.transformer.settings import METHODS, GrownTransformer, StagedTransformer
 from lrtransfer.stages.transformer.training import StageCurves
+from lrtransfer.sweeps.keys import run_key
 from lrtransfer.sweeps.progress import Bar, Silent
 from lrtransfer.sweeps.run import curves_of
 from lrtransfer.sweeps.store import Store
-from lrtransfer.sweeps.store.keys import run_key
 from lrtransfer.sweeps.tasks import Run as SweepRun
 
 Run = tuple[float, int, str]  # rate, seed, name of a method

@@ -1,4 +1,4 @@
-"""Finished runs in one SQLite file: ``Store``; what names a run, its row, the lock of a driver, and tables of it."""
+"""Finished runs in one SQLite file: ``Store``; the row of a run, the lock of a driver, and tables of it."""
 
 from lrtransfer.sweeps.store.sqlite import Store, StoreError
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from lrtransfer.numerics.arguments import refuse
 from lrtransfer.sweeps import tasks
-from lrtransfer.sweeps.store.keys import NO_PART_OF_THE_RESULT
+from lrtransfer.sweeps.keys import NO_PART_OF_THE_RESULT
 from lrtransfer.sweeps.store.rows import StoredRun, named_file
 from lrtransfer.sweeps.store.sqlite import Store
 

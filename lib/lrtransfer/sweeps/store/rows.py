@@ -21,7 +21,7 @@ from lrtransfer import __version__
 from lrtransfer.numerics.arguments import choice, finite, number, one, refuse
 from lrtransfer.sweeps import tasks
 from lrtransfer.sweeps.devices import PRECISIONS
-from lrtransfer.sweeps.store.keys import checked_rate, checked_seed, full_settings, kind_of, run_key
+from lrtransfer.sweeps.keys import checked_rate, checked_seed, full_settings, kind_of, run_key
 
 COLUMNS = "key, kind, settings, lr, seed, precision, curve, checksum, final, seconds, device, versions, finished"
 _CURVE, _CHECKSUM = 6, 7  # places among the columns

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics.arguments import refuse
-from lrtransfer.sweeps.store.keys import full_settings, run_key
+from lrtransfer.sweeps.keys import full_settings, run_key
 from lrtransfer.sweeps.store.rows import COLUMNS, StoredRun, has_its_key, read_row, run_row, versions
 
 VERSION = 3  # 2: the checksum covers the whole row; 3: one driver at a time, and no claims on runs
