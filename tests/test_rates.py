@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lrtransfer.numerics.fits import mean_and_error
-from lrtransfer.rates import BestLR, OnEdgeWarning, best_lr, drift, half_error, halves_of, shift
+from lrtransfer.numerics.jackknife import half_error, halves_of
+from lrtransfer.rates import BestLR, OnEdgeWarning, best_lr, drift, shift
 
 GRID = 2.0 ** np.arange(-4, 5)
 # The vertex is a ratio of differences of logs, each exact to a few 1e-16; the steps and curvatures below

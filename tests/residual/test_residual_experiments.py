@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from lrtransfer.numerics.estimates import Estimate
+from lrtransfer.numerics.jackknife import half_error, halves_of
 from lrtransfer.page.claims import Check
 from lrtransfer.page.scale import PRESETS
-from lrtransfer.rates import BestLR, best_lr, drift, half_error, halves_of
+from lrtransfer.rates import BestLR, best_lr, drift
 from lrtransfer.residual import ConvNet, ResidualMLP, ResNet, VisionTransformer, coordinate_check, final_losses
 from lrtransfer.residual.experiments import (
     THEMES,

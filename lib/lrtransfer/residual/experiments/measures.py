@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from lrtransfer.numerics.arguments import choice, refuse
 from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.numerics.fits import power_by_seed
-from lrtransfer.rates import BestLR, half_error, shift
+from lrtransfer.numerics.jackknife import half_error
+from lrtransfer.rates import BestLR, shift
 from lrtransfer.residual.networks.coordinates import CoordinateCheck
 
 if TYPE_CHECKING:
