@@ -9,9 +9,10 @@ import pytest
 from PIL import Image
 
 from lrtransfer.images import catalogue as data_module
-from lrtransfer.images.archives import DataUnavailable, FolderImages
+from lrtransfer.images.archives import DataUnavailable
 from lrtransfer.images.catalogue import DATASETS, image_folder, load
 from lrtransfer.images.dataset import Dataset, channel_statistics
+from lrtransfer.images.folders import FolderImages
 from lrtransfer.residual import ResidualMLP
 
 BUNDLED = ("digits", "mnist", "mnist14", "patches", "patches8")

@@ -83,7 +83,7 @@ def image_folder(folder: str | os.PathLike[str], *, size: int = 64) -> Dataset:
     Returns
     -------
     Dataset
-        its images are ``archives.FolderImages``.
+        its images are ``folders.FolderImages``.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def image_folder(folder: str | os.PathLike[str], *, size: int = 64) -> Dataset:
     Memory: the file names only, until rows are asked for; then 12 size^2 bytes a row, 49 kB at 64 pixels. All of
     ImageNet's 1.28 million training images at once would be 63 GB: ask for minibatches.
     """
-    from lrtransfer.images.archives import FolderImages, class_folders
+    from lrtransfer.images.folders import FolderImages, class_folders
 
     place, size = Path(folder).expanduser(), count("size", size, minimum=1)
     if not place.is_dir():

@@ -13,7 +13,7 @@ class Dataset:
     """A labelled set of images, split once and for all; the arrays are read-only.
 
     The images are NumPy arrays, for downloaded sets mapped from disk. Those of a folder ("imagenet",
-    ``image_folder``) are ``archives.FolderImages``: ``len``, ``shape``, ``dtype``, ``x[rows]`` and
+    ``image_folder``) are ``folders.FolderImages``: ``len``, ``shape``, ``dtype``, ``x[rows]`` and
     ``np.asarray(x)`` as for an array, decoded when asked for.
 
     Attributes

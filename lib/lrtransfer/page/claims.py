@@ -13,17 +13,15 @@ from __future__ import annotations
 
 import csv
 import html
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from lrtransfer.numerics.arguments import choice, flag, refuse
-from lrtransfer.numerics.estimates import FAILS, HOLDS, Estimate
+from lrtransfer.numerics.arguments import refuse
+from lrtransfer.numerics.estimates import FAILS, HOLDS
 from lrtransfer.numerics.estimates import OPEN as UNDECIDED
+from lrtransfer.page.checks import Check, json_number, sentence, strain
 
 MEDIA_TYPE = "application/vnd.lrtransfer.claim+json"
 REPRODUCED, CORRECTED, UNRESOLVED, FAILED, OPEN = (
@@ -75,111 +73,6 @@ def statements() -> dict[str, Statement]:
 
 
 @dataclass(frozen=True)
-class Check:
-    """One comparison of a measured number with the expected one.
-
-    Attributes
-    ----------
-    what
-        what was measured, in a few words
-    measured
-        a number, or an array of which every entry is compared (the worst one is kept)
-    expected
-        the paper's number, or the corrected one
-    tolerance
-        largest allowed distance, absolute, in the unit of ``measured``
-    relation
-        "=" (|measured - expected| <= tolerance), "<=" or ">=" (a bound, with the tolerance as slack)
-    ours
-        whether the statement is this book's and not the paper's: it is shown, and decides no verdict
-    undecided
-        whether the error of what was measured leaves a check that does not pass undecided (``Check.of`` says)
-
-    Raises
-    ------
-    ValueError
-        naming the argument.
-    """
-
-    what: str
-    measured: ArrayLike
-    expected: ArrayLike
-    tolerance: float = 0.0
-    relation: str = "="
-    ours: bool = False
-    undecided: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("ours", "undecided"):
-            flag(name, getattr(self, name))
-        choice("relation", self.relation, ("=", "<=", ">="))
-        if not (isinstance(self.tolerance, (int, float, np.number)) and 0 <= self.tolerance < np.inf):
-            raise refuse("tolerance", self.tolerance, "a finite number not below 0")
-        measured, expected = np.broadcast_arrays(
-            np.asarray(self.measured, dtype=float), np.asarray(self.expected, dtype=float)
-        )
-        if measured.size == 0:
-            raise refuse("measured", self.measured, "at least one number")
-        with np.errstate(invalid="ignore"):
-            distance = {
-                "=": np.abs(measured - expected),
-                "<=": measured - expected,
-                ">=": expected - measured,
-            }[self.relation]
-        distance = np.where(np.isnan(distance), np.inf, distance)  # a NaN never passes
-        worst = int(np.argmax(distance))
-        object.__setattr__(self, "measured", float(measured.flat[worst]))
-        object.__setattr__(self, "expected", float(expected.flat[worst]))
-        object.__setattr__(self, "tolerance", float(self.tolerance))
-        object.__setattr__(self, "_distance", float(distance.flat[worst]))
-
-    @classmethod
-    def of(cls, estimate: Estimate, what: str, relation: str, bound: float, *, ours: bool = False) -> Check:
-        """The check whose outcome is that of an estimate: it passes only where that is "holds".
-
-        Parameters
-        ----------
-        estimate
-            what was measured, with its error over seeds
-        what
-            in a few words
-        relation, bound
-            "<=", ">=" or "within" (in size) a bound, in the unit of the estimate
-        ours
-            as in ``Check``
-
-        Returns
-        -------
-        Check
-            its words give value, error and outcome; measured is the end of the interval that is unfavourable.
-        """
-        outcome = estimate.outcome(relation, bound)
-        found = f"{what}: {estimate} over {estimate.seeds} seeds, {outcome}; 95 % end"
-        way = ">=" if relation == ">=" else "<="
-        return cls(found, estimate.ends(relation)[0], bound, 0.0, way, ours, undecided=outcome == UNDECIDED)
-
-    @property
-    def distance(self) -> float:
-        """How far the worst entry is from what was expected (for a bound: by how much it is exceeded)."""
-        return self._distance  # type: ignore[attr-defined]
-
-    @property
-    def passed(self) -> bool:
-        """Whether the distance is within the tolerance."""
-        return bool(self.distance <= self.tolerance)
-
-    @property
-    def outcome(self) -> str:
-        """One of "holds", "fails" and "not resolved"."""
-        return HOLDS if self.passed else UNDECIDED if self.undecided else FAILS
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for claims.json."""
-        numbers = {k: _json_number(v) for k, v in asdict(self).items()}
-        return numbers | {"passed": self.passed, "outcome": self.outcome}
-
-
-@dataclass(frozen=True)
 class Claim:
     """A statement together with the checks that a chapter made of it; displays itself with its verdict.
 
@@ -223,14 +116,14 @@ class Claim:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for claims.json; the scalar fields are those of the paper's check nearest to failing."""
-        worst = max((check for check in self.checks if not check.ours), key=_strain)
+        worst = max((check for check in self.checks if not check.ours), key=strain)
         return {
             "id": self.id,
             "chapter": self.statement.chapter,
             "seed_label": self.statement.seed_label,
             "verdict": self.verdict,
-            "measured": _json_number(worst.measured),
-            "expected": _json_number(worst.expected),
+            "measured": json_number(worst.measured),
+            "expected": json_number(worst.expected),
             "tolerance": worst.tolerance,
             "relation": worst.relation,
             "correction": self.correction,
@@ -243,12 +136,12 @@ class Claim:
     def _text(self) -> str:
         lines = [f"{self.id} ({self.statement.seed_label}): {self.verdict}"]
         marks = {HOLDS: "ok ", UNDECIDED: "?? ", FAILS: "NO "}
-        lines += [f"  {marks[c.outcome]} {_whose(c)}{c.what}: {_sentence(c)}" for c in self.checks]
+        lines += [f"  {marks[c.outcome]} {_whose(c)}{c.what}: {sentence(c)}" for c in self.checks]
         return "\n".join(lines + ([f"  correction: {self.correction}"] if self.correction else []))
 
     def _html(self) -> str:
         # Inline styles are the fallback for notebooks without the book's style sheet.
-        rows = "".join(f"<li>{_state(c)}{_whose(c)}{html.escape(c.what)}: {_sentence(c)}</li>" for c in self.checks)
+        rows = "".join(f"<li>{_state(c)}{_whose(c)}{html.escape(c.what)}: {sentence(c)}</li>" for c in self.checks)
         more = f"<p><em>Correction.</em> {html.escape(self.correction)}</p>" if self.correction else ""
         kind = self.verdict.replace(" ", "-")
         return (
@@ -363,30 +256,9 @@ def scorecard(chapter: str) -> Scorecard:
     return Scorecard(tuple((s, _session[s.id].verdict if s.id in _session else OPEN) for s in rows))
 
 
-def _strain(check: Check) -> float:
-    """How near a check is to failing: 1 at its limit, more beyond it, less within.
-
-    The unit is the tolerance or, for a bound without one, the size of the bound.
-    """
-    slack = check.tolerance - check.distance
-    unit = check.tolerance or abs(float(check.expected)) or 1.0  # type: ignore[arg-type]
-    return 1.0 - slack / unit
-
-
-def _json_number(value: Any) -> Any:
-    """JSON has no infinity: it travels as the word that ``float`` reads back."""
-    return str(value) if isinstance(value, float) and not np.isfinite(value) else value
-
-
 def _state(check: Check) -> str:
     return "" if check.passed else f"<strong>{check.outcome}:</strong> "
 
 
 def _whose(check: Check) -> str:
     return "(ours) " if check.ours else ""
-
-
-def _sentence(check: Check) -> str:
-    relation = {"=": "expected", "<=": "at most", ">=": "at least"}[check.relation]
-    slack = f" ± {float(check.tolerance):.3g}" if check.tolerance else ""
-    return f"measured {float(check.measured):.6g}, {relation} {float(check.expected):.6g}{slack}"  # type: ignore[arg-type]
