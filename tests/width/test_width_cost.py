@@ -81,13 +81,18 @@ def test_cost_of_one_step_by_either_route_and_of_several_steps():
     found = transfer_cost([64, 256], X, y, 2, steps=1, seeds=range(4))
     np.testing.assert_allclose(found.best, by_draws.best, rtol=1e-9)
     np.testing.assert_allclose(found.lost, by_draws.lost, rtol=1e-6, atol=1e-12)
-    assert found.limit == pytest.approx(by_draws.limit, rel=1e-10)
+    assert found.lr == pytest.approx(by_draws.lr, rel=1e-10)
     found = transfer_cost([64, 256], X, y, 2, steps=3, seeds=[7])
     limit, best = (optimal_lr(n, X, y, 2, steps=3, seed=7) for n in (math.inf, 64))
-    assert (found.limit, found.best[0, 0]) == pytest.approx((limit, best), rel=1e-7)
+    assert (found.lr, found.best[0, 0]) == pytest.approx((limit, best), rel=1e-7)
     gain = np.sum(y**2) / 60 - training_loss(limit, math.inf, X, y, 2, 3, seed=0)[3]
     lost = np.subtract(*training_loss([limit, best], 64, X, y, 2, 3, seed=7)[3]) / gain
     assert found.lost[0, 0] == pytest.approx(lost, rel=1e-6)
+    other = transfer_cost([64], X, y, 2, steps=3, seeds=[7], lr=[0.8 * limit, limit])
+    lost = np.subtract(*training_loss([0.8 * limit, best], 64, X, y, 2, 3, seed=7)[3]) / gain
+    assert other.lost.shape == (2, 1, 1) and other.best[0, 0] == found.best[0, 0]
+    assert other.lost[0, 0, 0] == pytest.approx(lost, rel=1e-6)
+    assert other.lost[1, 0, 0] == pytest.approx(found.lost[0, 0], rel=1e-4)
 
 
 def test_the_optimum_of_an_averaged_loss_beats_every_rate_of_a_fine_grid():
@@ -123,6 +128,7 @@ def test_breaks_of_the_optimum_of_an_averaged_loss():
         (lambda X, y: two_step_form(0.1, X, y, 0), "hidden_layers"),
         (lambda X, y: two_step_form(0.1, X, np.zeros(4), 2), "y"),
         (lambda X, y: transfer_cost([8], X, y, 2, steps=0, seeds=[0]), "steps"),
+        (lambda X, y: transfer_cost([8], X, y, 2, steps=1, seeds=[0], lr=0.0), "lr"),
         (lambda X, y: transfer_cost([8], X, y, 0, steps=1, seeds=[0]), "hidden_layers"),
         (lambda X, y: transfer_cost([8], X, np.zeros(4), 2, steps=1, seeds=[0]), "y"),
         (lambda X, y: one_step_cost(np.ones((3, 3)), X, y), "coefficients"),

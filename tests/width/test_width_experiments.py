@@ -31,6 +31,7 @@ from lrtransfer.width.experiments import (
     best_rates,
     closest_minima,
     compare_samples,
+    jump_law,
     lemma_one,
     trained_sweep,
 )
@@ -143,6 +144,23 @@ def test_the_closest_minima_are_those_of_each_data_set():
     assert found[1][1].ratio == again.excess[1] / again.excess[0]
     losses = training_loss(found[1][1].minima.lr[:1], math.inf, *data(1), 2, 3, seed=0)[-1]
     assert losses[0] <= training_loss(np.linspace(0, 2, 50), math.inf, *data(1), 2, 3, seed=0)[-1].min() + 1e-9
+
+
+def test_the_law_of_jumps_is_that_of_the_losses_at_two_rates():
+    X, y = synthetic_data(200, 5, seed=0)
+    law = jump_law(X, y, 3, steps=2, width=2**20, seeds=range(20))
+    losses = training_loss(law.lr, math.inf, X, y, 3, 2, seed=0)[2]
+    assert law.lr[0] == pytest.approx(optimal_lr(math.inf, X, y, 3, steps=2, seed=0), rel=1e-6)
+    assert law.gap == pytest.approx(losses[1] - losses[0], rel=1e-6) and law.gap > 0
+    # 1 / n corrections of the mean are of relative size scatter / gap / sqrt(n), a few per cent
+    assert abs(law.measured.value - law.gap) < 4 * law.measured.error + 0.05 * law.gap
+    narrow = [np.subtract(*training_loss(law.lr[::-1], 2**17, X, y, 3, 2, seed=s)[2]) for s in range(40)]
+    # leading order at both widths: four errors of a standard deviation from 20 and from 40 draws
+    assert np.std(narrow, ddof=1) * 2**8.5 == pytest.approx(law.scatter, rel=4 * math.sqrt(1 / 40 + 1 / 80))
+    share = law.share([1, 2**10, 2**14])
+    assert 0.5 > share[0] > share[1] > share[2] > 0 and share[2] < 0.01
+    assert share[1] == pytest.approx(stats.norm.cdf(-law.gap * 32 / law.scatter))
+    assert law.jumped(law.lr).tolist() == [False, True]
 
 
 def test_trained_sweeps_follow_the_expected_optimum():

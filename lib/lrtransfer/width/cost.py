@@ -21,13 +21,13 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class TransferCost:
-    """Networks of several widths at the transferred rate and at their own best rates.
+    """Networks of several widths at transferred rates and at their own best rates.
 
-    ``limit``, the best rate at infinite width; ``best`` rates, (widths, seeds); ``lost``, the loss at ``limit`` less
-    that at ``best``, over what the training gains at infinite width, same shape.
+    ``lr``, the rates transferred, any shape; ``best`` rates, (widths, seeds); ``lost``, the loss at ``lr`` less that at
+    ``best``, over what the training gains at infinite width, lr.shape + (widths, seeds).
     """
 
-    limit: float
+    lr: Array
     best: Array
     lost: Array
 
@@ -46,15 +46,22 @@ def one_step_cost(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike) -> Transf
     at, lowest = excess(flat, data, np.column_stack([np.full(best.size, limit), best.ravel()])).T
     form = limit * layers * data.X.T @ data.y / data.X.size  # of infinite width at its best rate
     gain = float(data.z @ data.z - data.excess(form))
-    return TransferCost(limit, best, np.maximum(at - lowest, 0.0).reshape(best.shape) / gain)
+    return TransferCost(np.asarray(limit), best, np.maximum(at - lowest, 0.0).reshape(best.shape) / gain)
 
 
 def transfer_cost(
-    widths: Sequence[int], X: ArrayLike, y: ArrayLike, hidden_layers: int, *, steps: int, seeds: Sequence[int]
+    widths: Sequence[int],
+    X: ArrayLike,
+    y: ArrayLike,
+    hidden_layers: int,
+    *,
+    steps: int,
+    seeds: Sequence[int],
+    lr: ArrayLike | None = None,
 ) -> TransferCost:
-    """The loss lost by training at the best rate eta_inf of infinite width, under muP, draw by draw.
+    """The loss lost by training at given rates, by default the best at infinite width, under muP, draw by draw.
 
-        lost = (loss_n(eta_inf) - min_eta loss_n(eta)) / (loss(0) - min_eta loss_inf(eta))
+        lost = (loss_n(lr) - min_eta loss_n(eta)) / (loss(0) - min_eta loss_inf(eta))
 
     over (0, 4 eta_inf of one step), with loss(0) that of the output zero. Never below 0.
 
@@ -68,6 +75,8 @@ def transfer_cost(
         Number of gradient steps, >= 1.
     seeds
         One draw of the weights a seed, the same seeds at every width.
+    lr
+        The rates that are transferred, positive, any shape; by default eta_inf, the best at infinite width.
 
     Returns
     -------
@@ -84,17 +93,20 @@ def transfer_cost(
     layers = draw(math.inf, data.d, hidden_layers, parametrisation="mup", seed=0).layers  # checks hidden_layers
     high = 4 * limit_lr_of(data, layers)
 
-    def one(width: float, seed: int, lr: float | None) -> tuple[float, float, float]:
+    def one(width: float, seed: int, rates: Array) -> Array:
+        """The best rate, and 2 m times the excess loss there and at ``rates``: (2 + rates,)."""
         network = draw(width, data.d, layers, parametrisation="mup", seed=seed)
         explore(network, data, count)
         best = best_rate(network, data, count, 0.0, high)
-        at, lowest = excess_curve(network, data, count)(np.array([best if lr is None else lr, best]))
-        return best, float(at), float(lowest)
+        return np.append(best, excess_curve(network, data, count)(np.append(best, rates)))
 
-    limit, _, floor = one(math.inf, 0, None)
-    gain = float(data.z @ data.z) - floor
-    found = np.array([[one(width, seed, limit) for seed in seeds] for width in widths])
-    return TransferCost(limit, found[..., 0], np.maximum(found[..., 1] - found[..., 2], 0.0) / gain)
+    limit, floor = one(math.inf, 0, np.array([]))
+    moved = np.asarray(limit if lr is None else arguments.positive("lr", lr))
+    found = np.array(
+        [[one(width, seed, moved.ravel()) for seed in seeds] for width in widths]
+    )  # (widths, seeds, 2 + R)
+    lost = np.maximum(found[..., 2:] - found[..., 1:2], 0.0) / (float(data.z @ data.z) - floor)
+    return TransferCost(moved, found[..., 0], np.moveaxis(lost, -1, 0).reshape(*moved.shape, *found.shape[:2]))
 
 
 def predicted_cost(widths: ArrayLike, X: ArrayLike, y: ArrayLike, hidden_layers: int) -> Array:

@@ -6,6 +6,7 @@
 ``compare_samples``           their laws side by side
 ``best_rates``                best rates under muP, SP and NTP from common draws
 ``closest_minima``            the two lowest minima of the limit after several steps, over draws of the data
+``jump_law``                  how often the best rate is in the second minimum, from the limit and its fluctuations
 ``trained_sweep``             a sweep of a torch network on rates that follow the expected optimum
 """
 
@@ -19,13 +20,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from lrtransfer.numerics.estimates import in_errors, mean_and_error
+from lrtransfer.numerics.estimates import Estimate, in_errors, mean_and_error
 from lrtransfer.numerics.fits import PowerLaw
 from lrtransfer.width.data import limit_lr
 from lrtransfer.width.features import scaling_exponent
 from lrtransfer.width.spread import coefficient_draws, exact_argmin, sweep_error
 from lrtransfer.width.trained import trained_losses
-from lrtransfer.width.training import Minima, lowest_minima, optimal_lr
+from lrtransfer.width.training import Minima, lowest_minima, optimal_lr, training_loss
 
 Array = NDArray[np.float64]
 Times = Callable[[Array], Array]
@@ -205,6 +206,41 @@ def closest_minima(
         ]
         for seed in data_seeds
     ]
+
+
+@dataclass(frozen=True)
+class JumpLaw:
+    """The two lowest minima of the limit, and how far a network of finite width tilts one against the other.
+
+    ``lr``, the two rates, the best first; ``gap``, the loss of the second less that of the first at infinite width;
+    ``measured``, that difference in wide networks at the same two rates; ``scatter``, its standard deviation times
+    sqrt(n).
+    """
+
+    lr: Array
+    gap: float
+    measured: Estimate
+    scatter: float
+
+    def share(self, widths: ArrayLike) -> Array:
+        """Share of networks whose second minimum is the lower one: P(xi < -gap sqrt(n) / scatter), xi normal."""
+        return np.asarray(stats.norm.cdf(-self.gap * np.sqrt(np.asarray(widths, dtype=float)) / self.scatter))
+
+    def jumped(self, best: ArrayLike) -> NDArray[np.bool_]:
+        """Whether best rates are on the second minimum's side of the middle between the two."""
+        return (np.asarray(best) > self.lr.mean()) == (self.lr[1] > self.lr[0])
+
+
+def jump_law(X: Array, y: Array, hidden_layers: int, *, steps: int, width: int, seeds: Sequence[int]) -> JumpLaw:
+    """The law of jumps between the two lowest minima, to leading order in 1/sqrt(n), from networks of one large width.
+
+    Source: derived here; the definition of eta_n^(t) in Hayou, 'A Proof of Learning Rate Transfer under muP' (2025).
+    """
+    minima = lowest_minima(math.inf, X, y, hidden_layers, steps=steps, seed=0)
+    losses = np.array([training_loss(minima.lr, width, X, y, hidden_layers, steps, seed=s)[steps] for s in seeds])
+    differences = losses[:, 1] - losses[:, 0]
+    scatter = float(differences.std(ddof=1)) * math.sqrt(width)
+    return JumpLaw(minima.lr, float(minima.excess[1] - minima.excess[0]), Estimate.of(differences), scatter)
 
 
 def trained_sweep(
