@@ -30,9 +30,26 @@ def controlled_mean(values: ArrayLike, controls: ArrayLike) -> tuple[float, floa
     does not ask that all draws scatter alike. (They do not: narrow and deep networks have long tails, for which the
     usual formula is too small.)
 
-    ``values`` v (S,), one a draw, ``controls`` x (k, S), whose expectation is zero; S >= k + 2. Both results are inf
-    where a value is not finite: a run diverged. Raises ValueError naming the argument.
-    Source: MacKinnon and White, J. Econometrics 29 (1985) 305 (their HC3).
+    Parameters
+    ----------
+    values
+        v, (S,), one a draw; S >= k + 2
+    controls
+        x, (k, S), whose expectation is zero
+
+    Returns
+    -------
+    mean, error : float
+        both inf where a value is not finite: a run diverged.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    References
+    ----------
+    MacKinnon and White, J. Econometrics 29 (1985) 305 (their HC3).
     """
     v, x = np.asarray(values, dtype=float), np.asarray(controls, dtype=float)
     if v.ndim != 1 or np.isnan(v).any():
@@ -52,14 +69,26 @@ def controlled_mean(values: ArrayLike, controls: ArrayLike) -> tuple[float, floa
 
 
 def initial_controls(run: FiniteRun, branch: float = 0.5) -> Array:
-    """Four controls of a linear network on one input, from its untrained state, (4, draws).
+    """Four controls of a linear network on one input, from its untrained state.
 
         K_0 / E K_0 - 1,    f_0,    H^L / (1 + b)^L - 1,    G^0 / (1 + b)^L - 1,    b = L^(-2 branch)
 
     with K_0 = H^L + b sum_l G^{l+1} H^l + G^0 the tangent kernel of the very network. A block adds to h^l a vector
     that is independent of it and has b times its mean square, at every width, and the blocks above and below a matrix
-    are independent; so all four have expectation zero at every width, exactly. ``run``: of ``train_ensemble`` with
-    ``activation="linear"`` and a single target; at several rates the first is as good as any.
+    are independent; so all four have expectation zero at every width, exactly.
+
+    Parameters
+    ----------
+    run
+        of ``train_ensemble`` with ``activation="linear"`` and a single target; at several rates the first is as good as
+        any
+    branch
+        exponent of the branch multiplier, as in the run
+
+    Returns
+    -------
+    ndarray
+        (4, draws).
     """
     h, g = (k[0, :, 0] if k.ndim == 4 else k[0] for k in (run.H, run.G))  # (L + 1, draws), before training
     depth = len(h) - 1

@@ -30,12 +30,16 @@ ACTIVATIONS = ("linear", "relu", "tanh")
 
 @dataclass(frozen=True)
 class FiniteRun:
-    """Training of many draws of a finite network.
+    """Training of many draws of a finite network; ``inf`` from the step at which a run overflowed.
 
-    ``f``: outputs, shape (steps + 1,) + lr's shape + (draws,), and (P,) more where the target is a vector.
-    ``start``: outputs of the untrained networks, which a centred run subtracts, shape (draws,), and (P,) more.
-    ``H``, ``G``: |phi(h^l)|^2 / N and |g^l|^2 / N averaged over the inputs, shape (steps + 1, L + 1) + lr's shape +
-    (draws,). ``inf`` from the step at which a run overflowed.
+    Attributes
+    ----------
+    f
+        outputs, (steps + 1,) + lr's shape + (draws,), and (P,) more where the target is a vector
+    start
+        outputs of the untrained networks, which a centred run subtracts, (draws,), and (P,) more
+    H, G
+        |phi(h^l)|^2 / N and |g^l|^2 / N averaged over the inputs, (steps + 1, L + 1) + lr's shape + (draws,)
     """
 
     f: Array
@@ -46,7 +50,27 @@ class FiniteRun:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is trained, checked: inputs by their Gram matrix ``gram`` (P, P) = x x' / D, targets ``y`` (P,)."""
+    """What is trained, checked.
+
+    Attributes
+    ----------
+    lr
+        base rates, (), (rates,) or (draws, rates)
+    gamma0, depth, steps
+        gamma_0, L and T
+    y
+        targets, (P,)
+    gram
+        Gram matrix of the inputs, x x' / D, (P, P)
+    beta
+        branch multiplier
+    activation
+        "linear", "relu" or "tanh"
+    centred
+        whether outputs are less those of the untrained network
+    vector
+        whether the target was a list
+    """
 
     lr: Array
     gamma0: float
@@ -61,7 +85,13 @@ class Problem:
 
 
 class Products(Protocol):
-    """The initial weights of a batch of networks; arrays are (draws, rates, P, N)."""
+    """The initial weights of a batch of networks; arrays are (draws, rates, P, N).
+
+    Attributes
+    ----------
+    mean
+        <a b> = mean * sum over the last axis
+    """
 
     mean: float  # <a b> = mean * sum over the last axis
 
@@ -82,7 +112,20 @@ class Products(Protocol):
 
 
 def activate(h: Array, activation: str) -> tuple[Array, Array | float]:
-    """phi(h) and phi'(h)."""
+    """phi(h) and phi'(h).
+
+    Parameters
+    ----------
+    h
+        any shape
+    activation
+        "linear", "relu" or "tanh"
+
+    Returns
+    -------
+    a, slope : ndarray
+        of h's shape; the slope of "linear" is the number 1.
+    """
     if activation == "relu":
         return np.maximum(h, 0.0), (h > 0).astype(np.float64)
     if activation == "tanh":
@@ -92,7 +135,20 @@ def activate(h: Array, activation: str) -> tuple[Array, Array | float]:
 
 
 def arrange(runs: Sequence[Descent], problem: Problem) -> FiniteRun:
-    """Results of ``descend`` for groups of draws, put together in the shapes of ``FiniteRun``."""
+    """Results of ``descend`` for groups of draws, put together in the shapes of ``FiniteRun``.
+
+    Parameters
+    ----------
+    runs
+        one a group
+    problem
+        that of all of them
+
+    Returns
+    -------
+    FiniteRun
+        all draws, in the order of the groups.
+    """
     f, start, h, g = (np.concatenate([run[i] for run in runs], axis=axis) for i, axis in enumerate((1, 0, 2, 2)))
     f, h, g = f.swapaxes(1, 2), h.swapaxes(2, 3), g.swapaxes(2, 3)
     if not problem.vector:
@@ -103,7 +159,24 @@ def arrange(runs: Sequence[Descent], problem: Problem) -> FiniteRun:
 
 
 def descend(weights: Products, problem: Problem) -> Descent:
-    """Gradient descent: f (T + 1, draws, rates, P), f at the start (draws, P), H and G (T + 1, L + 1, draws, rates)."""
+    """Gradient descent of a batch of networks.
+
+    Parameters
+    ----------
+    weights
+        initial weights
+    problem
+        what is trained
+
+    Returns
+    -------
+    f : ndarray
+        outputs, (T + 1, draws, rates, P)
+    start : ndarray
+        outputs before training, (draws, P)
+    H, G : ndarray
+        (T + 1, L + 1, draws, rates) each.
+    """
     q = problem
     h0, w0 = weights.read_in(root_of(q.gram)), weights.readout()
     draws, points, size = h0.shape[0], len(q.y), h0.shape[-1]
@@ -169,7 +242,18 @@ def descend(weights: Products, problem: Problem) -> Descent:
 
 
 def root_of(gram: Array) -> Array:
-    """A square root of a positive semidefinite matrix, root root' = gram."""
+    """A square root of a positive semidefinite matrix, root root' = gram.
+
+    Parameters
+    ----------
+    gram
+        (P, P)
+
+    Returns
+    -------
+    ndarray
+        (P, P).
+    """
     values, vectors = np.linalg.eigh(gram)
     return vectors * np.sqrt(np.maximum(values, 0.0))
 
@@ -185,7 +269,23 @@ def check_problem(
     activation: str,
     centred: bool,
 ) -> Problem:
-    """The arguments of a training run, refused or as a ``Problem``."""
+    """The arguments of a training run, refused or as a ``Problem``.
+
+    Parameters
+    ----------
+    lr, gamma0, depth, steps, target, gram, branch, activation, centred
+        as in ``train_ensemble``
+
+    Returns
+    -------
+    Problem
+        the arguments as numbers and arrays.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+    """
     rates, y = arguments.finite("lr", lr, minimum=0.0), arguments.finite("target", target)
     if rates.ndim > 2 or rates.size == 0:
         raise arguments.refuse("lr", lr, "a number, a list of rates, or one list for every network")

@@ -30,8 +30,24 @@ def fitting_lr(lrs: ArrayLike, outputs: ArrayLike, target: float = 1.0) -> Array
     logarithm. Beyond it the output swings about the target as the rate grows, and the loss has further zeros.
     Where the output turns back before it gets there, the rate of the turn on the grid is given.
 
-    ``lrs`` (rates,) increasing; ``outputs`` (rates, ...) at the last step; ``target`` not 0. Returns shape (...),
-    ``inf`` where the loss falls, or rises, all along the grid. Raises ValueError naming the argument.
+    Parameters
+    ----------
+    lrs
+        (rates,), positive and increasing, three or more
+    outputs
+        f, (rates, ...), at the last step
+    target
+        not 0
+
+    Returns
+    -------
+    ndarray
+        (...), ``inf`` where the loss falls, or rises, all along the grid.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     x = np.log(arguments.positive("lrs", lrs))
     rest = 1 - np.asarray(outputs, dtype=float) / target  # positive below the target
@@ -56,8 +72,16 @@ def fitting_lr(lrs: ArrayLike, outputs: ArrayLike, target: float = 1.0) -> Array
 class FittingRates:
     """log2 of the best rate against depth.
 
-    ``theory`` at ``theory_depths``. Trained networks at ``depths``: ``trained`` and ``error``, mean over draws and its
-    standard error, shape (depths, widths); ``endless`` and ``endless_error`` (depths,), extrapolated to infinite width.
+    Attributes
+    ----------
+    theory_depths, theory
+        depths, and the best rates by theory at them
+    depths, widths
+        of the trained networks
+    trained, error
+        mean over draws and its standard error, (depths, widths)
+    endless, endless_error
+        extrapolated to infinite width, and the standard error, (depths,)
     """
 
     theory_depths: NDArray[np.int64]
@@ -95,13 +119,29 @@ def fitting_rates(
     ``fitting_lr``, its log2 averaged over draws by ``controlled_mean``. The average differs from the limit by O(1/N):
     a straight line in 1/N through two widths or more gives it at infinite width.
 
-    theory_depths, depths    increasing; ``depths``, where networks are trained, among ``theory_depths``
-    branch, steps            as in ``best_theory_lr``
-    draws                    for every width N, two or more, the number of networks at each depth, six or more
+    Parameters
+    ----------
+    theory_depths, depths
+        increasing; ``depths``, where networks are trained, among ``theory_depths``
+    branch, steps
+        as in ``best_theory_lr``
+    draws
+        for every width N, two or more, the number of networks at each depth, six or more
 
+    Returns
+    -------
+    FittingRates
+        a network that is not fitted within the sweep gives inf.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    Notes
+    -----
     Every network is swept twice: in quarters of an octave about the prediction, further than the tangent kernels of
-    the draws scatter, then in 24ths of one about what was found. A network that is not fitted within the
-    sweep gives inf. Raises ValueError naming the argument.
+    the draws scatter, then in 24ths of one about what was found.
     """
     for name, sizes in (("theory_depths", theory_depths), ("depths", depths)):
         if len(sizes) == 0 or (np.diff(sizes) <= 0).any():

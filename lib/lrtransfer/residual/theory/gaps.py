@@ -27,7 +27,15 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Gap:
-    """Distances from a limit, size by size: ``values`` and standard ``errors`` (sizes,), and the fitted power."""
+    """Distances from a limit, size by size.
+
+    Attributes
+    ----------
+    values, errors
+        distances and their standard errors, (sizes,) each
+    rate
+        the fitted power of the size
+    """
 
     values: Array
     errors: Array
@@ -41,10 +49,18 @@ def _gap(sizes: ArrayLike, differences: ArrayLike, errors: ArrayLike) -> Gap:
 
 @dataclass(frozen=True)
 class WidthGaps:
-    """Result of ``width_gaps``: distances from the limit against ``widths``, with ``draws`` networks at each.
+    """Result of ``width_gaps``: distances from the limit against width.
 
-    ``output``, ``kernel``: of the mean over draws. ``one_output``, ``one_kernel``: of a single network, root mean
-    square over draws. ``mean``: mean output of the widest networks, shape (steps + 1,).
+    Attributes
+    ----------
+    widths, draws
+        (widths,), and the number of networks at each
+    output, kernel
+        distance of the mean over draws
+    one_output, one_kernel
+        distance of a single network, root mean square over draws
+    mean
+        mean output of the widest networks, (steps + 1,)
     """
 
     widths: NDArray[np.int64]
@@ -62,11 +78,24 @@ def width_gaps(lr: float, gamma0: float, depth: int, steps: int, draws: Mapping[
     Two numbers of a run are compared, both averaged over steps 1 .. T, so that no step is picked by its noise: the
     output f_t, and the kernels (H_tt + G_tt) / 2 at the end that training moves most, H at the top and G at the
     bottom (which have one law, as the transposed network has the same). Means and their errors by
-    ``controlled_mean``.
+    ``controlled_mean``. Networks are centred (f_0 = 0, as in the limit); every width has random numbers of its own.
 
-    ``draws``: for every width N (three or more) the number of networks, six or more. Other arguments as in
-    ``linear_limit``. Networks are centred (f_0 = 0, as in the limit); every width has random numbers of its own.
-    Raises ValueError naming the argument.
+    Parameters
+    ----------
+    lr, gamma0, depth, steps
+        as in ``linear_limit``, one number each, depth finite
+    draws
+        for every width N (three or more) the number of networks, six or more
+
+    Returns
+    -------
+    WidthGaps
+        distances with their fitted powers of the width.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     steps = arguments.count("steps", steps, minimum=1)
     limit = linear_kernels(lr, gamma0, depth, steps)
@@ -89,9 +118,25 @@ def width_gaps(lr: float, gamma0: float, depth: int, steps: int, draws: Mapping[
 
 
 def depth_gaps(lr: float, gamma0: float, depths: Sequence[int], steps: int) -> dict[str, Array]:
-    """Largest distance over steps of the limit at depth L from the limit at infinite depth, shape (depths,).
+    """Largest distance over steps of the limit at depth L from the limit at infinite depth.
 
-    Keys: "output" for f_t, "H at the top" for <h^L_t h^L_s>, "G at the bottom" for <g^0_t g^0_s>, all absolute.
+    Parameters
+    ----------
+    lr, gamma0, steps
+        as in ``linear_limit``, one number each
+    depths
+        L, whole numbers
+
+    Returns
+    -------
+    dict
+        (depths,) each, absolute: "output" for f_t, "H at the top" for <h^L_t h^L_s>, "G at the bottom" for <g^0_t
+        g^0_s>.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     deep = linear_kernels(lr, gamma0, np.inf, steps, layer_time=[0.0, 1.0])
     rows = []
@@ -104,8 +149,18 @@ def depth_gaps(lr: float, gamma0: float, depths: Sequence[int], steps: int) -> d
 
 @dataclass(frozen=True)
 class WideGaps:
-    """Result of ``wide_gaps``: mean outputs ``f`` and ``f_error`` of every width, shape (widths, steps + 1), the very
-    ``wide`` networks, and the distance of the ``output``, averaged over steps.
+    """Result of ``wide_gaps``: mean outputs, and their distance from those of very wide networks.
+
+    Attributes
+    ----------
+    widths
+        (widths,)
+    f, f_error
+        mean outputs of every width and their standard errors, (widths, steps + 1)
+    wide
+        the very wide networks
+    output
+        distance of the output, averaged over steps
     """
 
     widths: NDArray[np.int64]
@@ -131,8 +186,24 @@ def wide_gaps(
     The output is averaged over steps 1 .. T. The error is that of the stored mean and that of the reference, in
     quadrature; the latter is bounded by the average of its errors over steps, which move together.
 
-    ``draws``: for every width N (three or more) the number of networks. ``neurons``, ``wide_draws``: of
-    ``nonlinear_limit``. Other arguments as there. Raises ValueError naming the argument.
+    Parameters
+    ----------
+    lr, gamma0, depth, steps, activation
+        as in ``nonlinear_limit``
+    draws
+        for every width N (three or more) the number of networks, two or more
+    neurons, wide_draws
+        ``neurons`` and ``draws`` of ``nonlinear_limit``
+
+    Returns
+    -------
+    WideGaps
+        distances with their fitted power of the width.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     steps = arguments.count("steps", steps, minimum=1)
     wide = nonlinear_limit(lr, gamma0, depth, steps, activation=activation, neurons=neurons, draws=wide_draws)
@@ -159,9 +230,25 @@ def doubling_gaps(
     of all depths are sums of those of the last (``finest`` in ``train_ensemble``), so the differences have errors
     several times smaller than the means.
 
-    ``depths``: each twice the one before, four or more; the result has an entry for all but the last. Other arguments
-    as in ``train_ensemble``. Keys "output" for f_t and "kernel" for <phi(h) phi(h)> in the last layer, both averaged
-    over steps 1 .. T. Raises ValueError naming the argument.
+    Parameters
+    ----------
+    lr, gamma0, width, steps, activation
+        as in ``train_ensemble``
+    depths
+        each twice the one before, four or more
+    draws
+        number of networks, two or more
+
+    Returns
+    -------
+    dict
+        a ``Gap`` with an entry for all depths but the last: "output" for f_t and "kernel" for <phi(h) phi(h)> in the
+        last layer, both averaged over steps 1 .. T.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     steps, count = arguments.count("steps", steps, minimum=1), arguments.count("draws", draws, minimum=2)
     if len(depths) < 4 or any(deep != 2 * shallow for shallow, deep in itertools.pairwise(depths)):

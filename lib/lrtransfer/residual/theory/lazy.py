@@ -41,10 +41,20 @@ _RTOL, _ATOL = 1e-11, 1e-13
 
 @dataclass(frozen=True)
 class LazyProfile:
-    """Frozen kernels of two inputs along the layers, each of shape (layers,) + shape of ``cos_angle``.
+    """Frozen kernels of two inputs along the layers, each (layers,) + shape of ``cos_angle``.
 
-    ``layer_time``: l / L, shape (layers,). ``H``: <h h'>. ``G``: <g g'>. ``phi``: Phi = <phi(h) phi(h')>.
-    ``phi_dot``: Phidot = <phi'(h) phi'(h')>.
+    Attributes
+    ----------
+    layer_time
+        l / L, (layers,)
+    H
+        <h h'>
+    G
+        <g g'>
+    phi
+        Phi = <phi(h) phi(h')>
+    phi_dot
+        Phidot = <phi'(h) phi'(h')>
     """
 
     layer_time: Array
@@ -61,16 +71,32 @@ def relu_ntk(
 
         K = Phi(1) + int_0^1 G Phi dtau + G(0) cos_angle        (readout, hidden, read-in; symbols above)
 
-    cos_angle    cosine of the angle between the inputs, in [-1, 1], any shape
-    depth        L, a whole number or ``math.inf``
-    branch       exponent a of the branch multiplier L^-a; infinite depth needs a >= 1/2 (above it the blocks vanish)
-    layers       which layers are trained, of "read_in", "hidden", "readout"
+    Parameters
+    ----------
+    cos_angle
+        cosine of the angle between the inputs, in [-1, 1], any shape
+    depth
+        L, a whole number or ``math.inf``
+    branch
+        exponent a of the branch multiplier L^-a; infinite depth needs a >= 1/2 (above it the blocks vanish)
+    layers
+        which layers are trained, of "read_in", "hidden", "readout"
 
-    Returns the shape of ``cos_angle``: (5/4) sqrt(e) at cos_angle = 1 and infinite depth. The differential equations
-    are solved to 1e-14 (measured: the change with tolerances a hundred times tighter); depth L differs from
-    infinite depth by O(1/L).
-    Raises ValueError naming the argument.
-    Source: Proposition 2 of the paper.
+    Returns
+    -------
+    ndarray
+        K of the shape of ``cos_angle``: (5/4) sqrt(e) at cos_angle = 1 and infinite depth. The differential equations
+        are solved to 1e-14 (measured: the change with tolerances a hundred times tighter); depth L differs from
+        infinite depth by O(1/L).
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    References
+    ----------
+    Proposition 2 of the paper.
     """
     cosine, blocks, square = _arguments(cos_angle, depth, branch)
     trained = check_layers(layers)
@@ -94,10 +120,29 @@ def relu_profile(
 ) -> LazyProfile:
     """Kernels H, G, Phi and Phidot of the ReLU residual network at initialisation, along the layers.
 
-    ``layer_time``: infinite depth only, increasing numbers in [0, 1], shape (layers,); by default 41 equal
-    steps. At finite depth the layers are l / L, l = 0 .. L. Other arguments as in ``relu_ntk``. On the diagonal
-    H = e^(tau/2), G = e^((1 - tau)/2) / 2. Returns ``LazyProfile``. Raises ValueError naming the argument.
-    Source: Proposition 2 of the paper.
+    On the diagonal H = e^(tau/2), G = e^((1 - tau)/2) / 2.
+
+    Parameters
+    ----------
+    cos_angle, depth, branch
+        as in ``relu_ntk``
+    layer_time
+        infinite depth only, increasing numbers in [0, 1], (layers,); by default 41 equal steps. At finite depth the
+        layers are l / L, l = 0 .. L
+
+    Returns
+    -------
+    LazyProfile
+        the kernels in every layer.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    References
+    ----------
+    Proposition 2 of the paper.
     """
     cosine, blocks, square = _arguments(cos_angle, depth, branch)
     if math.isfinite(blocks):
@@ -125,8 +170,24 @@ def linear_ntk(depth: ArrayLike, branch: float = 0.5, *, layers: Sequence[str] =
 
     and 3e at infinite depth and branch = 1/2. For two inputs multiply by the cosine of their angle.
 
-    ``depth``: whole numbers or ``math.inf`` (branch >= 1/2). ``layers``: those trained. Returns the shape of
-    ``depth``, ``inf`` where K overflows. Raises ValueError naming the argument.
+    Parameters
+    ----------
+    depth
+        L, whole numbers of any shape, or ``math.inf`` (branch >= 1/2)
+    branch
+        exponent of the branch multiplier L^-branch
+    layers
+        those trained, of "read_in", "hidden", "readout"
+
+    Returns
+    -------
+    ndarray
+        K of the shape of ``depth``, ``inf`` where it overflows.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     blocks = arguments.integer("depth", depth, infinite=True)
     exponent = _exponent(branch, np.isinf(blocks).any())
@@ -143,9 +204,30 @@ def linear_ntk(depth: ArrayLike, branch: float = 0.5, *, layers: Sequence[str] =
 def lazy_outputs(lr: float, kernel: ArrayLike, target: ArrayLike, steps: int) -> Array:
     """Training in the lazy limit: f_{t+1} = f_t + (lr / P) K (y - f_t), f_0 = 0, for P inputs.
 
-    ``lr``: base rate, not negative. ``kernel``: K, shape (P, P), symmetric. ``target``: y, shape (P,). A single
-    input may be two numbers. Returns shape (steps + 1,) + shape of ``target``; ``inf`` where a run overflows.
-    Raises ValueError naming the argument. Source: Proposition 2 of the paper.
+    Parameters
+    ----------
+    lr
+        base rate, not negative
+    kernel
+        K, (P, P), symmetric; for a single input it and the target may be two numbers
+    target
+        y, (P,)
+    steps
+        number of updates
+
+    Returns
+    -------
+    ndarray
+        f_t, (steps + 1,) + shape of ``target``; ``inf`` where a run overflows.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    References
+    ----------
+    Proposition 2 of the paper.
     """
     rate = arguments.one("lr", arguments.finite("lr", lr, minimum=0.0))
     k, y = arguments.finite("kernel", kernel), arguments.finite("target", target)
@@ -224,7 +306,23 @@ def _exponent(branch: float, endless: bool | np.bool_) -> float:
 
 
 def check_layers(layers: Sequence[str]) -> Sequence[str]:
-    """The names of the layers that are trained."""
+    """The names of the layers that are trained, checked.
+
+    Parameters
+    ----------
+    layers
+        one or more of "read_in", "hidden", "readout"
+
+    Returns
+    -------
+    sequence of str
+        the same.
+
+    Raises
+    ------
+    ValueError
+        for anything else.
+    """
     known = not isinstance(layers, str) and len(layers) > 0 and all(name in LAYERS for name in layers)
     if not known:
         raise arguments.refuse("layers", layers, "a list of one or more of 'read_in', 'hidden', 'readout'")

@@ -101,10 +101,27 @@ def _output(stream: _Side, c: Array, t: int, a: Array) -> Array:
 def block_sweep(
     lr: Array, a: Array, depth: int, steps: int, square: float, *, responses: bool = True, kernels: bool = False
 ) -> tuple[Array, Array, Array]:
-    """f_t / y (steps + 1, runs), H and G (layers, runs, times, times), block by block.
+    """Output and kernels block by block, at finite depth; costs O(depth steps^3) a run.
 
-    ``lr`` and ``a`` = gamma_0 |y|: shape (runs,). ``square``: beta^2. Without ``kernels`` the last row of G is
-    left out. Costs O(depth steps^3) a run.
+    Parameters
+    ----------
+    lr, a
+        base rate and gamma_0 |y|, (runs,) each
+    depth, steps
+        L and T
+    square
+        beta^2
+    responses
+        whether the fields respond to each other's noise, as in ``linear_limit``
+    kernels
+        whether the last row of G is wanted; it is left out otherwise
+
+    Returns
+    -------
+    f : ndarray
+        f_t / y, (steps + 1, runs)
+    H, G : ndarray
+        (layers, runs, times, times) each.
     """
     runs, n = lr.size, steps + 1
     stream, gradient = _Side(depth + 1, runs, n), _Side(depth + 1, runs, n)
@@ -145,7 +162,20 @@ def _turned(work: Array, t: int, first: int) -> Array:
 
 
 def chebyshev_nodes(count: int) -> tuple[Array, Array]:
-    """Chebyshev-Lobatto nodes on [0, 1] and the matrix of the integral from 0 to each of them."""
+    """Chebyshev-Lobatto nodes on [0, 1], and integration between them.
+
+    Parameters
+    ----------
+    count
+        of the nodes, two or more
+
+    Returns
+    -------
+    nodes : ndarray
+        (count,), from 0 to 1
+    integral : ndarray
+        (count, count), from values at the nodes to the integral from 0 to each of them.
+    """
     x = -np.cos(np.pi * np.arange(count) / (count - 1))
     series = np.linalg.inv(chebyshev.chebvander(x, count - 1))  # values -> coefficients
     integral = chebyshev.chebvander(x, count) @ chebyshev.chebint(series, lbnd=-1)
@@ -153,7 +183,20 @@ def chebyshev_nodes(count: int) -> tuple[Array, Array]:
 
 
 def at_layer_times(values: Array, tau: Array) -> Array:
-    """Polynomial through ``values`` at the Chebyshev nodes (nodes, ..), evaluated at ``tau``: (tau, ..)."""
+    """The polynomial through values at the Chebyshev nodes, evaluated elsewhere.
+
+    Parameters
+    ----------
+    values
+        (nodes, ..)
+    tau
+        where, (n,), in [0, 1]
+
+    Returns
+    -------
+    ndarray
+        (n, ..).
+    """
     count = values.shape[0]
     x = -np.cos(np.pi * np.arange(count) / (count - 1))
     weights = chebyshev.chebvander(2 * tau - 1, count - 1) @ np.linalg.inv(chebyshev.chebvander(x, count - 1))
@@ -163,10 +206,24 @@ def at_layer_times(values: Array, tau: Array) -> Array:
 def layer_time_sweep(
     lr: Array, a: Array, steps: int, nodes: int, *, responses: bool = True
 ) -> tuple[Array, Array, Array, NDArray[np.intp]]:
-    """f_t / y (steps + 1, runs), H and G (nodes, runs, times, times) at infinite depth, beta = 1/sqrt(L).
+    """Output and kernels at infinite depth, beta = 1/sqrt(L), at Chebyshev nodes of layer time.
 
-    The last entry gives each run's first step at which the iteration failed (steps + 1: none): the features
-    then move by dozens of their size in one step, which only runs about to diverge were seen to do.
+    Parameters
+    ----------
+    lr, a, steps, responses
+        as in ``block_sweep``
+    nodes
+        how many
+
+    Returns
+    -------
+    f : ndarray
+        f_t / y, (steps + 1, runs)
+    H, G : ndarray
+        (nodes, runs, times, times) each
+    failed : ndarray
+        (runs,), each run's first step at which the iteration failed (steps + 1: none): the features then move by dozens
+        of their size in one step, which only runs about to diverge were seen to do.
     """
     runs, n = lr.size, steps + 1
     _, upward = chebyshev_nodes(nodes)

@@ -36,10 +36,17 @@ _BUDGET = 2**26  # bytes of the fields held at once
 class LinearLimit:
     """Training of the linear network at infinite width: output and kernels.
 
-    ``f``: the output f_t, shape (steps + 1,). ``layer_time``: l / L, shape (layers,). ``H``, ``G``: <h_t h_s> and
-    <g_t g_s> in every layer, shape (steps + 1, steps + 1, layers); ``inf`` where the run had diverged. ``error``:
-    of f, H and G in units of the largest entry or 1: at infinite depth the change from 9 to 12 nodes of layer time,
-    which is larger than the error of the 12; 0 at finite depth, where only rounding is left.
+    Attributes
+    ----------
+    f
+        the output f_t, (steps + 1,)
+    layer_time
+        l / L, (layers,)
+    H, G
+        <h_t h_s> and <g_t g_s> in every layer, (steps + 1, steps + 1, layers); ``inf`` where the run had diverged
+    error
+        of f, H and G in units of the largest entry or 1: at infinite depth the change from 9 to 12 nodes of layer time,
+        which is larger than the error of the 12; 0 at finite depth, where only rounding is left
     """
 
     f: Array
@@ -61,22 +68,43 @@ def linear_limit(
 ) -> Array:
     """Output f_t of the linear residual network at infinite width under gradient descent, f_0 = 0.
 
-    lr          base rate: the network's is lr gamma_0^2 N; not negative
-    gamma0      gamma_0 > 0, how far the features move; gamma_0 -> 0 is the lazy limit, 1 - f_t/y = (1 - lr K)^t
-    depth       L, one whole number, or ``math.inf`` where branch >= 1/2
-    steps       number of updates T
-    target      y, any number
-    branch      exponent of the branch multiplier L^-branch, one number
-    responses   False drops the responses A and B of the fields to each other's noise: wrong, kept to show
-                by how much
+    ``lr``, ``gamma0`` and ``target`` broadcast. At branch > 1/2 and infinite depth the blocks vanish: a two-layer
+    network.
 
-    ``lr``, ``gamma0`` and ``target`` broadcast. Returns shape (steps + 1,) + broadcast; ``inf`` from the step at
-    which a run overflows. Accuracy: rounding at finite depth (cost L T^3 a run). At infinite depth 1e-11
-    relative (measured; cost about that of L = 50), except for runs whose features move by dozens of their own
-    size in a step; those are extrapolated from L = 24, 48, 96 from there on. Every one seen diverged soon after.
-    At branch > 1/2 and infinite depth the blocks vanish: a two-layer network.
-    Raises ValueError naming the argument.
-    Source: Sec. 4.3.2 of the paper; the recursion is that of ``linear_fields``.
+    Parameters
+    ----------
+    lr
+        base rate: the network's is lr gamma_0^2 N; not negative
+    gamma0
+        gamma_0 > 0, how far the features move; gamma_0 -> 0 is the lazy limit, 1 - f_t/y = (1 - lr K)^t
+    depth
+        L, one whole number, or ``math.inf`` where branch >= 1/2
+    steps
+        number of updates T
+    target
+        y, any number
+    branch
+        exponent of the branch multiplier L^-branch, one number
+    responses
+        False drops the responses A and B of the fields to each other's noise: wrong, kept to show by how much
+
+    Returns
+    -------
+    ndarray
+        (steps + 1,) + broadcast shape; ``inf`` from the step at which a run overflows.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    Notes ----- Accuracy: rounding at finite depth (cost L T^3 a run). At infinite depth 1e-11 relative (measured; cost
+    about that of L = 50), except for runs whose features move by dozens of their own size in a step; those are
+    extrapolated from L = 24, 48, 96 from there on. Every one seen diverged soon after.
+
+    References
+    ----------
+    Sec. 4.3.2 of the paper; the recursion is that of ``linear_fields``.
     """
     rate, scale, y, layers, steps, branch = _arguments(lr, gamma0, depth, steps, target, branch)
     shape = arguments.broadcast(lr=rate, gamma0=scale, target=y)
@@ -102,11 +130,25 @@ def linear_kernels(
 ) -> LinearLimit:
     """Output and kernels of one run of ``linear_limit``: H^l_ts = <h_t h_s>, G^l_ts = <g_t g_s>, g = gamma_0 N df/dh.
 
-    ``layer_time``: infinite depth only: where in [0, 1] to give the kernels, shape (layers,); by default 21
-    equal steps. At finite depth they are given at l / L, l = 0 .. L.
-    Other arguments as in ``linear_limit``, one number each, target not 0. Returns ``LinearLimit``. At
-    initialisation H = e^tau and G = e^(1 - tau) at infinite depth, (1 + 1/L)^l and (1 + 1/L)^(L - l) at finite.
-    Raises ValueError naming the argument.
+    At initialisation H = e^tau and G = e^(1 - tau) at infinite depth, (1 + 1/L)^l and (1 + 1/L)^(L - l) at finite.
+
+    Parameters
+    ----------
+    lr, gamma0, depth, steps, target, branch, responses
+        as in ``linear_limit``, one number each, target not 0
+    layer_time
+        infinite depth only: where in [0, 1] to give the kernels, (layers,); by default 21 equal steps. At finite depth
+        they are given at l / L, l = 0 .. L
+
+    Returns
+    -------
+    LinearLimit
+        output, kernels and their error.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     rate, scale, y, layers, steps, branch = _arguments(lr, gamma0, depth, steps, target, branch)
     y0 = arguments.one("target", y)
@@ -151,14 +193,27 @@ def best_theory_lr(
     is ``linear_ntk``). The first minimum lies at or below 1/K: at 1/K for one step or in the lazy limit, lower
     the richer the network.
 
-    depth             L, whole numbers of any shape, ``math.inf`` admitted where branch >= 1/2
-    branch            exponent of the branch multiplier L^-branch
-    steps             T, a few: after many the loss is below rounding from a lower rate on
-    gamma0, target    gamma_0 > 0 and y, not 0
+    Parameters
+    ----------
+    depth
+        L, whole numbers of any shape, ``math.inf`` admitted where branch >= 1/2
+    branch
+        exponent of the branch multiplier L^-branch
+    steps
+        T, a few: after many the loss is below rounding from a lower rate on
+    gamma0, target
+        gamma_0 > 0 and y, not 0
 
-    Returns the rates, in the shape of ``depth``. Scanned in 64ths of an octave, then refined by zooms; two
-    minima closer than the scan count as one.
-    Raises ValueError naming the argument.
+    Returns
+    -------
+    ndarray
+        the base rates, in the shape of ``depth``. Scanned in 64ths of an octave, then refined by zooms; two minima
+        closer than the scan count as one.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     depths = arguments.integer("depth", depth, infinite=True)
     steps = arguments.count("steps", steps, minimum=1)

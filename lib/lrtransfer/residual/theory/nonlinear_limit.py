@@ -34,10 +34,14 @@ Array = NDArray[np.float64]
 class NonlinearLimit:
     """Training at huge width: means over draws and their standard errors.
 
-    ``f``, ``f_error``: outputs, shape (steps + 1,), and (P,) more where the target is a vector. ``H``,
-    ``H_error``, ``G``, ``G_error``: <phi(h) phi(h)> and <g g> in every layer, averaged over the inputs, shape
-    (steps + 1, L + 1). ``inf`` where a draw had overflowed. Errors are 0 for a single exact draw (linear,
-    infinite width).
+    ``inf`` where a draw had overflowed. Errors are 0 for a single exact draw (linear, infinite width).
+
+    Attributes
+    ----------
+    f, f_error
+        outputs, (steps + 1,), and (P,) more where the target is a vector
+    H, H_error, G, G_error
+        <phi(h) phi(h)> and <g g> in every layer, averaged over the inputs, (steps + 1, L + 1)
     """
 
     f: Array
@@ -64,16 +68,38 @@ def nonlinear_limit(
 ) -> NonlinearLimit:
     """Output and kernels of a residual network of finite depth and huge width under gradient descent, f_0 = 0.
 
-    lr, gamma0, depth, steps    base rate, gamma_0 > 0, L, T: one number each; rate of the network lr gamma_0^2 N
-    activation                  "relu", "tanh" or "linear"
-    target, gram                y and x x' / D as in ``train_ensemble``; one input with |x|^2 / D = 1 by default
-    branch                      exponent of the branch multiplier L^-branch
-    neurons                     N; ``math.inf`` for "linear" only, which is then exact
-    draws, seed                 independent draws (two or more unless N is infinite); equal seeds give equal draws at
-                                every rate, so that differences between rates are not blurred
-
     The model is f - f at initialisation, as in the limit f_0 = 0. Costs O(L T^2 P^2 N) a draw.
-    Returns ``NonlinearLimit``. Raises ValueError naming the argument.
+
+    Parameters
+    ----------
+    lr, gamma0, depth, steps
+        base rate, gamma_0 > 0, L, T: one number each; rate of the network lr gamma_0^2 N
+    activation
+        "relu", "tanh" or "linear"
+    target, gram
+        y and x x' / D as in ``train_ensemble``; one input with |x|^2 / D = 1 by default
+    branch
+        exponent of the branch multiplier L^-branch
+    neurons
+        N; ``math.inf`` for "linear" only, which is then exact
+    draws
+        independent draws, two or more unless N is infinite
+    seed
+        equal seeds give equal draws at every rate, so that differences between rates are not blurred
+
+    Returns
+    -------
+    NonlinearLimit
+        means over draws with their standard errors.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    References
+    ----------
+    Sec. 4 of the paper (the limit), by Bolthausen's conditioning instead of response functions.
     """
     rate = arguments.one("lr", arguments.finite("lr", lr, minimum=0.0))
     problem = check_problem(rate, gamma0, depth, steps, target, gram, branch, activation, True)

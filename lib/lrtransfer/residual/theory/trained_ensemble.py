@@ -32,8 +32,17 @@ _CACHE = 2**23  # bytes of weights trained together
 class Dense:
     """Initial weights as matrices, drawn from one generator a network.
 
-    Drawn at depth ``finest``, a multiple of ``depth``, and summed over neighbouring blocks: W = sum of k unit Gaussian
-    matrices / sqrt(k) is one again, and so networks of several depths follow one path of random numbers.
+    Drawn at depth ``finest`` and summed over neighbouring blocks: W = sum of k unit Gaussian matrices / sqrt(k) is one
+    again, and so networks of several depths follow one path of random numbers.
+
+    Parameters
+    ----------
+    rngs
+        one a network
+    width, depth
+        N and L
+    finest
+        a multiple of ``depth``, which it is by default
     """
 
     def __init__(self, rngs: Sequence[np.random.Generator], width: int, depth: int, finest: int | None = None) -> None:
@@ -86,23 +95,46 @@ def train_ensemble(
 ) -> FiniteRun:
     """Train ``draws`` networks of finite width at every rate, on one input or a few.
 
-    lr               base rates, a number, (rates,) or (draws, rates), a list for every network; not negative; the
-                     network's is lr gamma_0^2 N
-    gamma0, width, depth, steps    gamma_0 > 0, N, L, T
-    draws, seed      number of networks; equal seeds give equal initial weights at every lr, gamma_0, branch and
-                     activation, and more draws keep the earlier ones
-    target           y: a number for one input with |x|^2 / D = 1, or shape (P,)
-    gram             x x' / D, shape (P, P), positive semidefinite; needed when the target is a vector
-    branch           exponent of the branch multiplier
-    activation       "linear", "relu" or "tanh"
-    centred          True: the model is f - f at initialisation, in the loss as in the result, as the limits have
-                     f_0 = 0. False: plain f; then f_0 is of order 1 / (gamma_0 sqrt(N))
-    finest           a multiple of ``depth``: equal ``finest`` and seeds give networks of different depths coupled
-                     weights, each block's the sum of those of ``finest`` / ``depth`` thinner ones over the root of
-                     their number, as if one Brownian motion in layer time were sampled more or less finely. The
-                     law at each depth is the same as without; the difference between two depths varies less
+    Parameters
+    ----------
+    lr
+        base rates, a number, (rates,) or (draws, rates), a list for every network; not negative; the network's is
+        lr gamma_0^2 N
+    gamma0, width, depth, steps
+        gamma_0 > 0, N, L, T
+    draws, seed
+        number of networks; equal seeds give equal initial weights at every lr, gamma_0, branch and activation, and more
+        draws keep the earlier ones
+    target
+        y: a number for one input with |x|^2 / D = 1, or (P,)
+    gram
+        x x' / D, (P, P), positive semidefinite; needed when the target is a vector
+    branch
+        exponent of the branch multiplier
+    activation
+        "linear", "relu" or "tanh"
+    centred
+        True: the model is f - f at initialisation, in the loss as in the result, as the limits have f_0 = 0. False:
+        plain f; then f_0 is of order 1 / (gamma_0 sqrt(N))
+    finest
+        a multiple of ``depth``: equal ``finest`` and seeds give networks of different depths coupled weights, each
+        block's the sum of those of ``finest`` / ``depth`` thinner ones over the root of their number, as if one
+        Brownian motion in layer time were sampled more or less finely. The law at each depth is the same as without;
+        the difference between two depths varies less
 
-    Returns ``FiniteRun``. Raises ValueError naming the argument.
+    Returns
+    -------
+    FiniteRun
+        outputs and kernels of every draw.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    References
+    ----------
+    Eqs. 1-2 and Table 1 of the paper.
     """
     problem = check_problem(lr, gamma0, depth, steps, target, gram, branch, activation, centred)
     n, count = arguments.count("width", width, minimum=1), arguments.count("draws", draws, minimum=1)
@@ -141,8 +173,28 @@ def empirical_ntk(
     with a = phi(h) and <.> the mean over neurons: lr K (y - f) is what one step moves f by, as for ``relu_ntk``, its
     limit for N -> infinity.
 
-    ``cos_angle``: in [-1, 1], any shape. ``width`` N, ``depth`` L, ``draws`` networks, ``layers`` trained.
-    Returns shape (draws,) + shape of ``cos_angle``. Raises ValueError naming the argument.
+    Parameters
+    ----------
+    cos_angle
+        in [-1, 1], any shape
+    width, depth
+        N and L
+    draws, seed
+        number of networks, and of the stream they are drawn from
+    branch, activation
+        as in ``train_ensemble``
+    layers
+        those trained, of "read_in", "hidden", "readout"
+
+    Returns
+    -------
+    ndarray
+        (draws,) + shape of ``cos_angle``.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     cosine = arguments.finite("cos_angle", cos_angle, minimum=-1.0)
     trained = check_layers(layers)

@@ -259,7 +259,7 @@ def bent_problem(sigma: float, *, m: int = 60, convexity: float = 0.01, seed: in
     m
         how many points
     convexity
-        mu of the loss, positive; L is the larger of it and 1
+        second entry of the metric, positive
     seed
         of the points
 
