@@ -84,3 +84,25 @@ def test_the_carried_rate():
     ]
     with pytest.raises(ValueError, match=r"targets = -1\.0"):
         experiments.targets_reached(4, 128, [-1.0])
+
+
+@pytest.mark.parametrize(("arch", "r"), [("chain", 0.5), ("residual1", 2.0), ("residual2", 4.0)])
+def test_the_fastest_rate_is_where_the_formula_puts_it(arch, r):
+    np.testing.assert_allclose(experiments.fastest_rate([2, 16], r, arch), 1.0, atol=3e-6)
+    agnostic = experiments.fastest_rate([2, 16], r, arch, "agnostic")
+    np.testing.assert_allclose(agnostic, d.agnostic_optimum([2, 16], r, arch), rtol=3e-6)
+
+
+def test_an_unbalanced_start_beyond_its_edge():
+    start = 2.0 ** np.array([0.75, -0.25, -0.25, -1.25])
+    run = experiments.unbalanced_descent(start, 1.2, 6000, looks=5)
+    assert run.edge == pytest.approx(2 / np.sum(run.flow**-2.0)) and run.lr == pytest.approx(1.2 * run.edge)
+    assert run.loss[-1] < 1e-17 and run.sharpness[-1] < 2 / run.lr
+    assert run.steps[0] == 0 and run.steps[-1] == 6000 and run.sharpness.shape == run.steps.shape
+    below = experiments.unbalanced_descent(start, 0.5, 200, looks=2)  # below its edge it keeps most of its imbalance
+    assert np.ptp(below.weights[-1]) > 0.9 * np.ptp(below.flow)
+    assert np.ptp(run.weights[-1]) < 0.5 * np.ptp(run.flow)
+
+
+def test_pooled_errors():
+    np.testing.assert_allclose(experiments.pooled_errors([0.0, 0.3], 1.0), [12**-0.5, math.hypot(0.3, 12**-0.5)])

@@ -9,7 +9,9 @@ Three networks with total weight a, trained on f(x) = a x by gradient descent fr
 ``scaling``        sharpness, stability edge, the exact and the data-agnostic rule
 ``dynamics``       gradient descent of equal layers, whole grids in one array program
 ``flow``           the same in continuous time, in closed form
-``criteria``       what "the rate transfers" can mean after a finite number of steps
+``criteria``       the loss after a finite number of steps, and the rates that are lucky
+``budget``         the smallest rate that suffices, measured and as the flow predicts it
+``tuned``          the rule of transfer from rates tuned at two depths or more, without knowing the data
 ``regimes``        what happens above the stability edge
 ``thresholds``     where: two-cycle, its end, divergence
 ``full_network``   L separate weights: the brute-force twin
@@ -18,12 +20,10 @@ Three networks with total weight a, trained on f(x) = a x by gradient descent fr
 Source: "Optimal learning rate scaling depends on data in deep scalar linear networks".
 """
 
+from lrtransfer.depth.budget import flow_lr, sufficient_lr
 from lrtransfer.depth.criteria import (
-    ExactArgmin,
     Landings,
-    exact_argmin,
     landing_lrs,
-    sufficient_lr,
     sweep,
 )
 from lrtransfer.depth.dynamics import gradient_descent, loss, relative_weight, total_weight
@@ -53,12 +53,14 @@ from lrtransfer.depth.scaling import (
     transfer_lr,
 )
 from lrtransfer.depth.thresholds import crisis, end_of_two_cycle, flip_coefficient
+from lrtransfer.depth.tuned import TransferFit, UnresolvedDataWarning, fit_transfer
 
 __all__ = [
     "ARCHITECTURES",
     "Curvatures",
-    "ExactArgmin",
     "Landings",
+    "TransferFit",
+    "UnresolvedDataWarning",
     "agnostic_lr",
     "agnostic_optimum",
     "attractor",
@@ -67,9 +69,10 @@ __all__ = [
     "crisis",
     "effective_exponent",
     "end_of_two_cycle",
-    "exact_argmin",
     "first_divergence",
+    "fit_transfer",
     "flip_coefficient",
+    "flow_lr",
     "full_gradient_descent",
     "full_hessian",
     "gradient_descent",
