@@ -93,11 +93,22 @@ def test_the_fastest_rate_is_where_the_formula_puts_it(arch, r):
     np.testing.assert_allclose(agnostic, d.agnostic_optimum([2, 16], r, arch), rtol=3e-6)
 
 
+@pytest.mark.parametrize("r", [0.01, 1.0, 50.0])
+def test_where_the_flow_ends(r):
+    start = np.array([1.7, 0.9, 0.4])
+    end = d.gradient_flow_full([0.0, 2000.0], start, mu_yx=r, lr=1 / max(1.0, r**2))[-1]
+    np.testing.assert_allclose(experiments.flow_minimum(start, r), end, rtol=1e-8)
+    np.testing.assert_allclose(experiments.flow_minimum([0.5, 0.5], r), r**0.5, rtol=1e-12)
+
+
 def test_an_unbalanced_start_beyond_its_edge():
     start = 2.0 ** np.array([0.75, -0.25, -0.25, -1.25])
     run = experiments.unbalanced_descent(start, 1.2, 6000, looks=5)
     assert run.edge == pytest.approx(2 / np.sum(run.flow**-2.0)) and run.lr == pytest.approx(1.2 * run.edge)
     assert run.loss[-1] < 1e-17 and run.sharpness[-1] < 2 / run.lr
+    assert run.sharpness[0] == pytest.approx(2 / run.edge) and (np.diff(run.sharpness) <= 1e-12).all()
+    top = np.linalg.eigvalsh(d.full_hessian(run.weights[-1], mu_yx=1.0))[-1]
+    assert run.sharpness[-1] == pytest.approx(top, rel=1e-6)
     assert run.steps[0] == 0 and run.steps[-1] == 6000 and run.sharpness.shape == run.steps.shape
     below = experiments.unbalanced_descent(start, 0.5, 200, looks=2)  # below its edge it keeps most of its imbalance
     assert np.ptp(below.weights[-1]) > 0.9 * np.ptp(below.flow)
@@ -106,3 +117,28 @@ def test_an_unbalanced_start_beyond_its_edge():
 
 def test_pooled_errors():
     np.testing.assert_allclose(experiments.pooled_errors([0.0, 0.3], 1.0), [12**-0.5, math.hypot(0.3, 12**-0.5)])
+
+
+def test_predictions_from_two_depths():
+    depths = np.array([2, 4, 16, 64])
+    rates = d.max_stable_lr(depths, 4.0)
+    found = experiments.compare_predictions(depths, rates, 0.1, (2, 4))
+    assert found.depths == (16, 64)
+    np.testing.assert_allclose(found.fitted, 0.0, atol=1e-12)
+    np.testing.assert_allclose(found.errors, 0.1 * np.hypot(found.fit.amplification([16, 64]), 1.0))
+    np.testing.assert_allclose(found.agnostic, np.log2(experiments.carried_rate(4, depths[2:], 4.0)))
+    np.testing.assert_allclose(found.power, np.log2(rates[1] * (rates[1] / rates[0]) ** [2, 4] / rates[2:]))
+
+
+def test_recorded_rates():
+    lrs = [0.1, 0.2, 0.4, 0.8, 1.6]
+    bowl = [[abs(np.log2(lr / 0.4)) ** 2 + 1.0 + 0.01 * seed for seed in range(3)] for lr in lrs]
+    falling = [[1.0 / lr] * 3 for lr in lrs]
+    curves = [{"settings": {"depth": n, "width": w}, "lrs": lrs} for n, w in ((8, 4), (2, 4), (2, 4), (4, 4), (16, 5))]
+    record = {"settings": {"curves": curves}, "numbers": {"losses": [bowl, bowl, falling, falling, bowl]}}
+    depths, rates, errors = experiments.recorded_rates(record, width=4)  # depth 4 is on the edge, its twin comes later
+    assert depths.tolist() == [2, 8]
+    np.testing.assert_allclose(rates, 0.4, rtol=0.02)
+    np.testing.assert_allclose(errors, 12**-0.5, rtol=0.02)
+    with pytest.raises(ValueError, match=r"settings = \{'width': 7\}"):
+        experiments.recorded_rates(record, width=7)

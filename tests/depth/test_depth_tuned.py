@@ -46,7 +46,7 @@ def test_the_amplification_in_closed_form():
     fit = d.fit_transfer([3, 12], [0.1, 0.02])
     assert fit.amplification([3, 12]) == pytest.approx([1.0, 1.0])
     assert fit.amplification(math.inf) == pytest.approx(math.hypot(3, 12) / 9)
-    equal = d.fit_transfer([3, 12], [0.1, 0.02], 0.3)
+    equal = d.fit_transfer([3, 12], [0.1, 0.002], 0.3)
     assert equal.error(64) == pytest.approx(0.3 * fit.amplification(64))
     assert d.fit_transfer([3, 12, 48], [0.1, 0.02, 0.005]).amplification(math.inf) < fit.amplification(math.inf)
 

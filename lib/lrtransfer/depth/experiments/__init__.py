@@ -9,6 +9,7 @@ from lrtransfer.depth.experiments.courses import (
 from lrtransfer.depth.experiments.minima import (
     MeasuredOrders,
     UnbalancedDescent,
+    flow_minimum,
     hessian_ratio,
     landscape_ratio,
     measured_orders,
@@ -17,20 +18,26 @@ from lrtransfer.depth.experiments.minima import (
     unbalanced_descent,
 )
 from lrtransfer.depth.experiments.transfers import (
+    Predictions,
     carried_rate,
+    compare_predictions,
     fastest_rate,
     pooled_errors,
     power_law_error,
     rate_panel,
+    recorded_rates,
     targets_reached,
 )
 
 __all__ = [
     "MeasuredOrders",
+    "Predictions",
     "Thresholds",
     "UnbalancedDescent",
     "carried_rate",
+    "compare_predictions",
     "fastest_rate",
+    "flow_minimum",
     "half_times",
     "hessian_ratio",
     "integrated_course",
@@ -40,6 +47,7 @@ __all__ = [
     "pooled_errors",
     "power_law_error",
     "rate_panel",
+    "recorded_rates",
     "separate_loss",
     "targets_reached",
     "thresholds",

@@ -3,6 +3,7 @@
 ``minimum_weight``       the weight of each of L equal layers at the minimum
 ``measured_orders``      curvature at the minimum by three orders of substitution, without the closed form
 ``hessian_ratio``, ``landscape_ratio``, ``separate_loss``    the residual networks against their closed forms
+``flow_minimum``         where gradient flow ends from unequal layers
 ``unbalanced_descent``   a start with unequal layers at a rate beyond the edge of its own minimum
 """
 
@@ -12,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
 
 from lrtransfer.depth.dynamics import gradient_descent, loss
-from lrtransfer.depth.full_network import Curvatures, full_gradient_descent, full_hessian, gradient_flow_full
+from lrtransfer.depth.full_network import Curvatures, full_gradient_descent, full_hessian
 from lrtransfer.depth.scalar_map import Floats, check_arch, check_depth, check_r
 from lrtransfer.depth.scaling import max_stable_lr, sharpness
 from lrtransfer.numerics import arguments
@@ -136,8 +138,9 @@ def separate_loss(depth: int, r: float, init: float, steps: int, arch: str, *, t
 class UnbalancedDescent:
     """The chain from unequal layers, mu_xx = 1: gradient descent at ``lr``, beside gradient flow from the same start.
 
-    ``weights`` (T + 1, L); ``loss`` (T + 1,); ``steps`` and ``sharpness`` (K,), the top eigenvalue of the Hessian at
-    some of the steps; ``flow`` (L,), where the flow ends, and ``edge``, two over the sharpness there.
+    ``flow`` (L,), the minimum at which the flow ends, and ``edge``, two over the sharpness there. ``weights``
+    (T + 1, L) and ``loss`` (T + 1,) of descent; ``sharpness`` (K,), at each of the ``steps`` (K,), that of the minimum
+    to which the flow would go from there.
     """
 
     lr: float
@@ -147,6 +150,39 @@ class UnbalancedDescent:
     loss: Floats
     steps: NDArray[np.int64]
     sharpness: Floats
+
+
+def flow_minimum(weights: ArrayLike, r: float) -> Floats:
+    """The minimum of the chain to which gradient flow goes from positive weights: w_l^2 + s with product r^2.
+
+    The flow adds the same to the squares of all weights, so one root s gives the end.
+
+    Parameters
+    ----------
+    weights
+        shape (L,), positive
+    r
+        target, positive
+
+    Returns
+    -------
+    ndarray
+        the weights there, shape (L,)
+
+    References
+    ----------
+    the conservation law before Eq. 3.
+    """
+    squares = arguments.positive("weights", weights) ** 2
+    target = 2.0 * np.log(arguments.one("r", arguments.positive("r", r)))
+    least = float(squares.min())
+
+    def excess(log_rise: float) -> float:  # of the logarithm of the product, at s = e^log_rise - least
+        return float(np.log(squares - least + np.exp(log_rise)).sum() - target)
+
+    high = float(np.log(r ** (2.0 / squares.size) + least + 1.0))
+    low = target - float(np.log(squares - least + r ** (2.0 / squares.size) + least + 1.0).sum()) + high - 1.0
+    return np.sqrt(squares - least + np.exp(brentq(excess, low, high, xtol=1e-14)))
 
 
 def unbalanced_descent(
@@ -170,14 +206,16 @@ def unbalanced_descent(
     Returns
     -------
     UnbalancedDescent
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges, and where a weight does not stay positive.
     """
-    weights0 = arguments.positive("start", start)
-    flow = gradient_flow_full([0.0, 400.0], weights0, mu_yx=r)[-1]
+    flow = flow_minimum(start, r)
     edge = 2.0 / float(r**2 * np.sum(flow**-2.0))
     lr = arguments.one("excess", arguments.positive("excess", excess)) * edge
-    weights = full_gradient_descent(float(lr), weights0, steps, mu_yx=r)
+    weights = full_gradient_descent(float(lr), start, steps, mu_yx=r)
     seen = np.unique(np.concatenate(([0], np.geomspace(1, steps, looks).astype(np.int64))))
-    tops = [np.linalg.eigvalsh(full_hessian(weights[step], mu_yx=r))[-1] for step in seen]
-    return UnbalancedDescent(
-        float(lr), edge, flow, weights, 0.5 * (weights.prod(axis=1) - r) ** 2, seen, np.array(tops)
-    )
+    below = np.array([float(r**2 * np.sum(flow_minimum(weights[step], r) ** -2.0)) for step in seen])
+    return UnbalancedDescent(float(lr), edge, flow, weights, 0.5 * (weights.prod(axis=1) - r) ** 2, seen, below)

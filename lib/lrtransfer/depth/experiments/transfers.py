@@ -5,9 +5,16 @@
 ``power_law_error``      how far the best single exponent stays from the exact rule
 ``carried_rate``, ``targets_reached``    what the agnostic rule brings to a deep network
 ``pooled_errors``        standard errors of best rates, the spacing of their grid included
+``recorded_rates``       best rates over depth of a recorded sweep of trained networks
+``compare_predictions``  a fit to two tuned depths against the rates measured at the others, beside two plainer rules
 """
 
 from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +24,9 @@ from lrtransfer.depth.dynamics import gradient_descent, total_weight
 from lrtransfer.depth.experiments.minima import minimum_weight
 from lrtransfer.depth.scalar_map import Floats, check_depth
 from lrtransfer.depth.scaling import agnostic_optimum, max_stable_lr, transfer_lr
+from lrtransfer.depth.tuned import POWERS, TransferFit, UnresolvedDataWarning, fit_transfer
 from lrtransfer.numerics import arguments
+from lrtransfer.rates import OnEdgeWarning, best_lr
 
 
 def rate_panel(
@@ -150,3 +159,93 @@ def pooled_errors(spreads: ArrayLike, spacing: float) -> Floats:
         in octaves, of the shape of ``spreads``
     """
     return np.hypot(arguments.finite("spreads", spreads, minimum=0.0), spacing / np.sqrt(12.0))
+
+
+def recorded_rates(record: Mapping[str, Any], **settings: Any) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """Best rates over depth in a record of sweeps (``sweeps.records.read``), with their errors.
+
+    Parameters
+    ----------
+    record
+        its settings hold the curves, its numbers their losses (rates, seeds)
+    **settings
+        which curves: those whose settings agree. Of several at one depth the first counts; one whose best rate lies on
+        the edge of its rates is left out
+
+    Returns
+    -------
+    tuple[ndarray, ndarray, ndarray]
+        depths, rising; rates; standard errors of log2 of the rates (``pooled_errors``); each of shape (D,)
+
+    Raises
+    ------
+    ValueError
+        where no curve agrees.
+    """
+    found: dict[int, tuple[float, float]] = {}
+    for curve, losses in zip(record["settings"]["curves"], record["numbers"]["losses"], strict=True):
+        given = curve["settings"]
+        if given["depth"] in found or any(given[name] != value for name, value in settings.items()):
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OnEdgeWarning)  # it is left out below
+            best = best_lr(curve["lrs"], np.asarray(losses, dtype=float))
+        if not best.on_edge:
+            spacing = float(np.log2(curve["lrs"][1] / curve["lrs"][0]))
+            found[given["depth"]] = (best.lr, float(pooled_errors(best.spread, spacing)))
+    if not found:
+        raise arguments.refuse("settings", settings, "those of a curve of the record")
+    depths = np.array(sorted(found), dtype=np.int64)
+    rates, errors = np.array([found[int(depth)] for depth in depths]).T
+    return depths, rates, errors
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Rates predicted from two tuned depths, less the measured ones, in octaves, at the depths beyond; each (D,).
+
+    ``fit`` the rule; ``fitted`` its differences and ``errors`` their standard errors, those of the measured rates
+    included; ``agnostic``, the rule L^-p from the deeper of the two; ``power``, the power law through both.
+    """
+
+    fit: TransferFit
+    depths: tuple[int, ...]
+    fitted: Floats
+    errors: Floats
+    agnostic: Floats
+    power: Floats
+
+
+def compare_predictions(
+    depths: ArrayLike, lrs: ArrayLike, errors: ArrayLike, pair: tuple[int, int], *, arch: str = "chain"
+) -> Predictions:
+    """Fit the rule of transfer to the rates of two depths and compare it with the rates measured at all deeper ones.
+
+    Parameters
+    ----------
+    depths, lrs, errors, arch
+        as in ``tuned.fit_transfer``, shape (K,)
+    pair
+        the two depths to tune at, both in ``depths``, rising
+
+    Returns
+    -------
+    Predictions
+    """
+    layers, rates, spread = (np.asarray(v, dtype=float) for v in (depths, lrs, np.broadcast_to(errors, np.shape(lrs))))
+    low, high = (int(np.flatnonzero(layers == one)[0]) for one in pair)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnresolvedDataWarning)  # the fit itself says so
+        fit = fit_transfer(layers[[low, high]], rates[[low, high]], spread[[low, high]], arch=arch)
+    deeper = layers > pair[1]
+    measured, beyond = np.log2(rates[deeper]), layers[deeper]
+    steps = np.log2(beyond / pair[1])
+    exponent = np.log2(rates[high] / rates[low]) / np.log2(pair[1] / pair[0])
+    return Predictions(
+        fit=fit,
+        depths=tuple(int(one) for one in beyond),
+        fitted=np.log2(fit.lr(beyond)) - measured,
+        errors=np.hypot(fit.error(beyond), spread[deeper]),
+        agnostic=np.log2(rates[high]) - POWERS[arch] * steps - measured,
+        power=np.log2(rates[high]) + exponent * steps - measured,
+    )
