@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from lrtransfer.rates import best_lr
 from lrtransfer.residual import (
     ConvNet,
     ResidualMLP,
@@ -14,7 +13,6 @@ from lrtransfer.residual import (
     VisionTransformer,
     coordinate_check,
     coordinate_check_model,
-    rate_sweep,
 )
 
 MLP, CONV, RESNET = ResidualMLP(depth=3), ConvNet(depth=3, width=16), ResNet(depth=3, width=16)
@@ -160,25 +158,6 @@ def test_an_overflow_is_an_infinite_change():
     assert np.isinf(result.changes[:, -1]).all() and np.isinf(result.exponents[-1]) and not np.isnan(result.own).any()
 
 
-def test_rate_sweep_of_your_own_model():
-    lrs = 2.0 ** np.arange(-6, 3)
-
-    def train(model, lr):
-        optimiser = torch.optim.SGD(model.parameters(), lr=lr)
-        for _ in range(20):
-            optimiser.zero_grad()
-            toy_loss(model, toy_batch()).backward()
-            optimiser.step()
-        return toy_loss(model, toy_batch()).item()
-
-    before = torch.random.get_rng_state()
-    losses = rate_sweep(lambda: Toy(16), train, lrs, range(2))
-    assert torch.equal(torch.random.get_rng_state(), before)
-    assert losses.shape == (9, 2) and not np.isnan(losses).any() and np.isinf(losses[-1]).all()
-    assert not best_lr(lrs, losses).on_edge
-    np.testing.assert_array_equal(losses, rate_sweep(lambda: Toy(16), train, lrs, range(2)))
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -228,20 +207,35 @@ def test_bad_functions_are_refused_by_name(changes, words):
         coordinate_check_model(**{**given, **changes})
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"build": Toy(4)}, "build = 'a Toy' .*a function"),
-        ({"build": lambda: None}, r"build\(\) = None .*torch.nn.Module"),
-        ({"train": 0.5}, "train = 0.5 .*a function"),
-        ({"train": lambda model, lr: None}, r"train\(model, lr\) = None .*a loss"),
-        ({"train": lambda model, lr: -1.0}, r"train\(model, lr\) = -1.0 .*not negative"),
-        ({"train": lambda model, lr: torch.ones(2)}, r"train\(model, lr\) = tensor.*one number"),
-    ],
-)
-def test_bad_rate_sweeps_are_refused_by_name(changes, words):
-    with pytest.raises(ValueError, match=words):
-        rate_sweep(**{"build": lambda: Toy(4), "train": lambda model, lr: 1.0, "lrs": [0.1], **changes})
+def test_dropout_is_the_same_before_and_after_and_a_tuple_is_watched():
+    # At a rate of next to nothing nothing moves, whatever the masks; the pair is watched whole.
+    class Pair(Toy):
+        def __init__(self, width):
+            super().__init__(width)
+            self.drop, self.hidden = torch.nn.Dropout(0.5), Split(width)
+
+        def forward(self, x):
+            return self.out(self.drop(torch.relu(self.hidden(x=x)[0])))
+
+    class Split(torch.nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.weight = torch.nn.Linear(6, width)
+
+        def forward(self, *, x):
+            return self.weight(x), [x.sum()]
+
+    result = coordinate_check_model(
+        Pair,
+        (4, 8),
+        toy_batch(),
+        toy_loss,
+        lambda model: torch.optim.SGD(model.parameters(), lr=1e-9),
+        seeds=[0],
+        watch=lambda model: {"pair": model.hidden, "drop": model.drop, "out": model.out},
+    )
+    assert result.layers == ("pair", "drop", "out")
+    assert (result.changes < 1e-6).all() and (result.own < 1e-6).all()
 
 
 def test_a_warm_up_is_cut_to_the_updates_of_the_check():

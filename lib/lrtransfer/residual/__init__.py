@@ -23,7 +23,6 @@ from lrtransfer.residual.networks.coordinates import (
     CoordinateCheck,
     coordinate_check,
     coordinate_check_model,
-    rate_sweep,
 )
 from lrtransfer.residual.networks.parametrisation import (
     PARAMETRISATIONS,
@@ -101,7 +100,6 @@ __all__ = [
     "linear_ntk",
     "nonlinear_limit",
     "optima_by",
-    "rate_sweep",
     "read_recorded",
     "read_sweep",
     "relu_ntk",

@@ -13,18 +13,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lrtransfer.numerics.arguments import choice, count, one, positive, refuse
 from lrtransfer.numerics.fits import power_by_seed
 from lrtransfer.residual.networks.settings import NetworkSettings, check_settings
-from lrtransfer.residual.networks.stepping import optimiser_of, root_mean_square
-from lrtransfer.residual.networks.training import checked_data, checked_rates, checked_seeds
+from lrtransfer.residual.networks.stepping import optimiser_of
+from lrtransfer.residual.networks.training import checked_data, checked_seeds
 from lrtransfer.sweeps.devices import required_torch
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch.optim import Optimizer
+
+    from lrtransfer.modules.watching import Place
 
 Array = NDArray[np.float64]
 
@@ -128,7 +130,8 @@ def coordinate_check_model(
 
     ``build(size)``: the model of that width or depth, freshly initialised. ``batch``: what ``loss(model, batch)``
     needs to return a scalar. ``optimiser(model)``: the optimiser under test, with its rates set as you scale
-    them. ``steps``: updates, all on ``batch``. ``seeds``: of torch's generator before each ``build``.
+    them. ``steps``: updates, all on ``batch``. ``seeds``: of torch's generator before each ``build``; the two passes
+    that are compared draw the same random numbers.
     ``watch(model)``: the modules to watch by name, None for all modules without children that every size has.
     ``start(model, seed)``: draws the weights where ``build`` does not.
 
@@ -136,7 +139,7 @@ def coordinate_check_model(
     Returns ``CoordinateCheck``. Raises ``ValueError`` naming the argument.
     """
     torch = required_torch()
-    from lrtransfer.residual.networks import callbacks as given
+    from lrtransfer.modules import given
 
     given.check_functions(build=(build, given.BUILD), loss=(loss, given.LOSS), optimiser=(optimiser, given.OPTIMISER))
     if watch is not None:
@@ -166,35 +169,6 @@ def coordinate_check_model(
     return CoordinateCheck(at, tuple(names), changes, *power_by_seed(at, changes), own, *power_by_seed(at, own))
 
 
-def rate_sweep(
-    build: Callable[[], nn.Module],
-    train: Callable[[nn.Module, float], float],
-    lrs: ArrayLike,
-    seeds: Sequence[int] = range(3),
-) -> Array:
-    """Final losses of your own torch model at every rate and seed, ready for ``lrtransfer.rates.best_lr``.
-
-    ``build()``: a freshly initialised model. ``train(model, lr)``: trains it and returns a loss, not negative.
-    ``lrs`` (lrs,), positive. ``seeds``: torch's generator is seeded before each ``build``, so that all rates start
-    from the same weights and, if ``train`` draws by torch, see the same batches.
-
-    Returns losses (lrs, seeds), inf where a loss came back as NaN or infinite. Torch's global generator is left as
-    it was. Raises ``ValueError`` naming the argument.
-    """
-    rates, numbers = checked_rates(lrs), checked_seeds(seeds)
-    torch = required_torch()
-    from lrtransfer.residual.networks import callbacks as given
-
-    given.check_functions(build=(build, given.BUILD), train=(train, given.TRAIN))
-    losses = np.empty((len(rates), len(numbers)))
-    with torch.random.fork_rng(devices=[]), torch.enable_grad():
-        for i, rate in enumerate(rates):
-            for j, seed in enumerate(numbers):
-                torch.manual_seed(seed)
-                losses[i, j] = given.final_loss(train(given.checked_model(build(), "build()"), float(rate)))
-    return losses
-
-
 def _changes(
     network: nn.Module,
     batch: Any,
@@ -204,9 +178,7 @@ def _changes(
     watch: Callable[[nn.Module], Mapping[str, nn.Module]],
 ) -> dict[str, tuple[float, float]]:
     """Root mean square change of every watched module's output by the updates: all of it, and its own part."""
-    import torch
-
-    from lrtransfer.residual.networks.callbacks import checked_loss, checked_optimiser
+    from lrtransfer.modules.given import checked_loss, checked_optimiser
 
     before = _outputs(network, batch, loss, watch)
     by = checked_optimiser(optimiser(network))
@@ -217,11 +189,16 @@ def _changes(
     after = _outputs(network, batch, loss, watch)
     modules = watch(network)
     changes = {}
-    for name, (inputs, output) in before.items():
-        with torch.no_grad():
-            own = modules[name](*inputs)
-        changes[name] = root_mean_square(after[name][1] - output), root_mean_square(own - output)
+    for name, place in before.items():
+        output = place.outputs[-1]
+        changes[name] = _moved(after[name].outputs[-1], output), _moved(place.again(modules[name]), output)
     return changes
+
+
+def _moved(after: Mapping[str, Tensor], before: Mapping[str, Tensor]) -> float:
+    from lrtransfer.modules.watching import size_of
+
+    return size_of([after[path] - value for path, value in before.items()])
 
 
 def _outputs(
@@ -229,30 +206,16 @@ def _outputs(
     batch: Any,
     loss: Callable[[nn.Module, Any], Tensor],
     watch: Callable[[nn.Module], Mapping[str, nn.Module]],
-) -> dict[str, tuple[Any, Tensor]]:
-    """What goes into and comes out of every watched module when the loss is computed; outputs that are tensors."""
+) -> dict[str, Place]:
+    """What went into and came out of every watched module when the loss was computed."""
     import torch
 
-    from lrtransfer.residual.networks.callbacks import checked_loss, checked_watch
+    from lrtransfer.modules.given import checked_loss, checked_watch
+    from lrtransfer.modules.watching import same_random_state, watching
 
-    seen: dict[str, tuple[Any, Tensor]] = {}
-
-    def record(name: str) -> Callable[[Any, Any, Any], None]:
-        def hook(_module: Any, inputs: Any, output: Any) -> None:
-            if isinstance(output, torch.Tensor):
-                copies = tuple(x.clone() if isinstance(x, torch.Tensor) else x for x in inputs)
-                seen[name] = copies, output.clone()
-
-        return hook
-
-    hooks = [module.register_forward_hook(record(name)) for name, module in checked_watch(watch, network).items()]
-    try:
-        with torch.no_grad():
-            checked_loss(loss(network, batch))
-    finally:
-        for hook in hooks:
-            hook.remove()
-    return seen
+    with watching(checked_watch(watch, network), inputs=True) as seen, torch.no_grad(), same_random_state(0):
+        checked_loss(loss(network, batch))
+    return {name: place for name, place in seen.items() if place.outputs and place.outputs[-1]}
 
 
 def _leaves(network: nn.Module) -> dict[str, nn.Module]:

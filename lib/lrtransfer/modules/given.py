@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -54,9 +55,30 @@ def checked_model(network: object, call: str) -> nn.Module:
 
 def checked_optimiser(made: object) -> Optimizer:
     """What ``optimiser`` returned, if it can step."""
+    if isinstance(made, tuple | list | dict):
+        raise refuse(
+            "optimiser(model)",
+            f"a {type(made).__name__} of {len(made)}",
+            "one optimiser, such as a torch.optim.SGD; parameters with rates of their own are groups of it",
+        )
     if isinstance(made, type) or not all(callable(getattr(made, name, None)) for name in ("step", "zero_grad")):
         raise refuse("optimiser(model)", made, "an optimiser, such as a torch.optim.SGD")
     return made  # type: ignore[return-value]
+
+
+def checked_seeds(seeds: int | Sequence[int]) -> list[int]:
+    """A number of seeds, or different whole numbers from 0, as a list."""
+    allowed = "a number of seeds, at least 1, or a list of different whole numbers from 0, such as range(3)"
+    if isinstance(seeds, int | np.integer) and not isinstance(seeds, bool):
+        return list(range(count("seeds", seeds, minimum=1)))
+    try:
+        entries = list(seeds)  # type: ignore[arg-type]
+    except TypeError:
+        raise refuse("seeds", seeds, allowed) from None
+    numbers = [count("seeds", seed, maximum=2**63 - 1) for seed in entries]
+    if not numbers or len(set(numbers)) < len(numbers) or isinstance(seeds, str):
+        raise refuse("seeds", seeds, allowed)
+    return numbers
 
 
 def checked_loss(value: object) -> Tensor:
@@ -80,13 +102,11 @@ def checked_watch(watch: Callable[[nn.Module], Any], network: nn.Module) -> Mapp
 
 def final_loss(value: Any) -> float:
     """What ``train`` returned as a float, inf for NaN."""
-    allowed = "a loss, one number that is not negative (NaN or inf where the training diverged)"
+    allowed = "a loss, one number (NaN or inf where the training diverged)"
     try:
         if isinstance(value, str | bool):
             raise TypeError
         number = float(value)
     except (TypeError, ValueError, RuntimeError):  # None, a list, a tensor of several entries
         raise refuse("train(model, lr)", value, allowed) from None
-    if number < 0:
-        raise refuse("train(model, lr)", number, allowed)
     return number if math.isfinite(number) else math.inf
