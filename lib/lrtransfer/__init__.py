@@ -8,12 +8,17 @@ The papers, a room each, under the chapter's own word:
 ``lrtransfer.layers``     two or more rates at once: the exact loss at every step, and how to divide the rate
 ``lrtransfer.stages``     networks grown in stages: stacking and Nesterov's method, boosting, a transformer
 
+For networks of your own, on top of them:
+
+``lrtransfer.practice``   checks of any torch module
+
 What they stand on, which knows no paper:
 
 ``lrtransfer.numerics``   arguments and their refusals, estimates, fits, random draws, lazily revealed Gaussian matrices
 ``lrtransfer.rates``      the statistic of a rate sweep: best rate, spread over seeds, edge flag, drift with size
 ``lrtransfer.sweeps``     what trains at many rates: keys, a store, executors, optimisers, progress, records
 ``lrtransfer.images``     labelled images by name, bundled or downloaded
+``lrtransfer.modules``    parts of a torch module watched whole, and checks of the functions that make one
 ``lrtransfer.page``       all that a notebook shows: claims, tables, the preset, the style, figures that move
 
 Engines take arrays and return arrays; they do not plot, and plots do not compute. No paper imports another.

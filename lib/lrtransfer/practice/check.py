@@ -39,11 +39,11 @@ class CoordinateCheck:
     ----------
     places
         Names (places,): the network's own output as "output", the loss as "loss", every module by its path, with
-        "[0]", ".logits" and so on behind it for each tensor where it puts out several. Of a list of modules whose length
-        changes with the size, "first", "middle" and "last" stand for the number.
+        "[0]", ".logits" and so on behind it for each tensor where it puts out several. Of a list of modules whose
+        length changes with the size, "first", "middle" and "last" stand for the number.
     exponents, errors
-        Shape (places,). Slope of log change against log size, mean over seeds and standard error (inf for one seed). For
-        a place that overflows both are inf; for one that did not move the exponent is 0 and the error inf.
+        Shape (places,). Slope of log change against log size, mean over seeds and standard error (inf for one seed).
+        For a place that overflows both are inf; for one that did not move the exponent is 0 and the error inf.
     verdicts
         Words (places,): "level", "grows", "shrinks", "did not move", "overflows", "not resolved".
     unwatched
@@ -70,19 +70,19 @@ class CoordinateCheck:
 
     @property
     def passed(self) -> bool:
-        """Whether every place is level, and none is unwatched but for what is not called."""
+        """Whether every place is level; of what is ``unwatched`` nothing is known."""
         return all(verdict == LEVEL for verdict in self.verdicts)
 
     def as_table(self) -> list[dict[str, Any]]:
-        """One dictionary a place: place, exponent, error, verdict, and the mean change at the ends; then the unwatched."""
+        """One dictionary a place: place, exponent, error, verdict, mean changes at the ends; then the unwatched."""
         rows: list[dict[str, Any]] = []
         for k, place in enumerate(self.places):
             ends = {f"change at {self.sizes[i]}": float(self.changes[i, k].mean()) for i in (0, -1)}
             row = {"place": place, "exponent": float(self.exponents[k]), "error": float(self.errors[k])}
             rows.append(row | {"verdict": self.verdicts[k]} | ends)
         empty = dict.fromkeys(("exponent", "error"), "") | {"verdict": "not watched"}
-        ends = dict.fromkeys((f"change at {self.sizes[i]}" for i in (0, -1)), "")
-        return rows + [{"place": f"{name} ({self.reasons[name]})"} | empty | ends for name in self.unwatched]
+        empty |= {f"change at {self.sizes[i]}": "" for i in (0, -1)}
+        return rows + [{"place": f"{name} ({self.reasons[name]})"} | empty for name in self.unwatched]
 
     def __str__(self) -> str:
         seeds = self.changes.shape[-1]
@@ -158,8 +158,8 @@ def coordinate_check(
     Raises
     ------
     ValueError
-        Naming the argument and what is allowed; for a module that keeps random numbers or a state of its own from pass to
-        pass, naming the module. A network that diverges is reported and raises nothing.
+        Naming the argument and what is allowed; for a module that keeps random numbers or a state of its own from
+        pass to pass, naming the module. A network that diverges is reported and raises nothing.
 
     Notes
     -----
@@ -183,7 +183,7 @@ def coordinate_check(
     with torch.enable_grad():
         for size in numbers:
             data = batch(size) if varies else batch
-            row = []
+            row: list[Any] = []
             for seed in places:
                 with same_random_state(seed):
                     network = given.checked_model(build(size), "build(size)")
@@ -199,8 +199,8 @@ def _check_size(network: nn.Module, size: int, shapes: dict[Any, int], varies: b
     """Refuse a network without parameters, and sizes that change nothing."""
     if not any(each.requires_grad for each in network.parameters()):
         raise refuse("build(size)", f"a {type(network).__name__} without trainable parameters", "a module to train")
-    shape = tuple((name, tuple(each.shape)) for name, each in network.named_parameters())
-    shape = (shape, tuple(name for name, _ in network.named_modules()))
+    parts = tuple(name for name, _ in network.named_modules())
+    shape = (parts, *((name, tuple(each.shape)) for name, each in network.named_parameters()))
     if shape in shapes and not varies:
         hint = "a function of the size as batch" if axis in ("batch", "context") else "a build that uses its size"
         raise ValueError(

@@ -120,9 +120,9 @@ def _agree(network: nn.Module, first: dict[str, Place], second: dict[str, Place]
         what = f"module {name!r} ({kinds[name]})" if kinds.get(name) and name else "the model itself"
         what = "the loss, outside of the model" if name == _LOSS else what
         raise ValueError(
-            f"two passes of the untrained model under one random state differ, first in {what}: it keeps random numbers "
-            "or a state of its own from pass to pass, so a change could not be told from chance. Use torch's global "
-            "generator there, or put it in its evaluation mode, in build."
+            f"two passes of the untrained model under one random state differ, first in {what}: it keeps random "
+            "numbers or a state of its own from pass to pass, so a change could not be told from chance. Use torch's "
+            "global generator there, or put it in its evaluation mode, in build."
         )
 
 
