@@ -1,0 +1,139 @@
+"""One docstring dialect, numpydoc, for every name that a room hands out: each argument named, each result described.
+
+numpydoc's own parser reads the docstrings: a header it does not know, or one whose underline is too short, is a
+warning, and so an error here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Iterator
+from dataclasses import is_dataclass
+from typing import Any
+
+import pytest
+from numpydoc.docscrape import NumpyDocString
+
+ROOMS = ("depth", "width", "layers", "residual", "stages", "practice", "rates")
+
+# Names that are still to be written in this dialect. The list may only shrink: a test fails for a name on it that is
+# done, or gone.
+TO_DO = {
+    "depth": """
+        Curvatures Landings TransferFit gradient_descent stability_edge substitution_orders
+    """,
+    "width": """
+        break_probability break_slopes coefficient_draws exact_argmin grid_argmin grid_rms limit_spread
+        one_step_cost predicted_cost shows_break sweep_error synthetic_data
+    """,
+    "layers": """
+        BalanceCourse LayerRun Measured balance_course deep_curvature_course deep_loss_course
+        expected_loss_with_error loss_course
+    """,
+    "residual": """
+        ConvNet CoordinateCheck Curve CurveResult LayerScale NetworkSettings ResNet ResidualMLP Scales Store
+        Sweep VisionTransformer as_dict coordinate_check coordinate_check_model evaluation_steps export
+        final_losses from_dict group_size layer_scale layer_scales optima_by read_recorded read_sweep
+        schedule_factors shipped summary table1 train_runs train_sweep
+    """,
+    "practice": """
+        CoordinateCheck
+    """,
+}
+LEFT = {f"{room}.{name}" for room, names in TO_DO.items() for name in names.split()}
+
+
+def public(room: str) -> Iterator[tuple[str, Any]]:
+    """The functions, and the classes that are built from arguments, among the names of a room."""
+    module = importlib.import_module(f"lrtransfer.{room}")
+    own = [name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
+    for name in getattr(module, "__all__", own):
+        value = getattr(module, name)
+        built = inspect.isclass(value) and (
+            is_dataclass(value) or hasattr(value, "_fields") or "__init__" in vars(value)
+        )
+        if not name.startswith("_") and (inspect.isfunction(inspect.unwrap(value)) or built):
+            yield f"{room}.{name}", value
+
+
+def parameters(value: Any) -> set[str]:
+    """The names of the signature of a function or class."""
+    return set(inspect.signature(value).parameters)
+
+
+def described(sections: NumpyDocString, *headers: str) -> set[str]:
+    """The names that sections list, several of them on one line among these: ``depth, r, arch``."""
+    lines = [entry.name for header in headers for entry in sections[header]]
+    return {name.strip().lstrip("*") for line in lines for name in line.split(",")}
+
+
+def faults(value: Any) -> list[str]:
+    """What the docstring of a function or class lacks, in words."""
+    sections = NumpyDocString(inspect.getdoc(value) or "")
+    found = []
+    lacking = parameters(value) - described(sections, "Parameters", "Other Parameters", "Attributes")
+    if lacking:
+        found.append(f"does not describe {', '.join(sorted(lacking))}")
+    surplus = described(sections, "Parameters", "Other Parameters") - parameters(value)
+    if surplus:
+        found.append(f"describes {', '.join(sorted(surplus))}, which the signature lacks")
+    returned = None if inspect.isclass(value) else inspect.signature(value).return_annotation
+    if returned not in (None, "None") and not (sections["Returns"] or sections["Yields"]):
+        found.append("does not say what it returns")
+    return found
+
+
+NAMES = dict(pair for room in ROOMS for pair in public(room))
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_every_argument_and_result_is_described(name):
+    try:
+        found = faults(NAMES[name])
+    except (UserWarning, ValueError) as trouble:  # a header that numpydoc does not know, or one that stands twice
+        found = [str(trouble)]
+    if name in LEFT:
+        assert found, f"{name} is done: take it off the list"
+    else:
+        assert not found, f"{name} " + "; ".join(found)
+
+
+def test_the_list_has_no_name_that_is_gone():
+    assert set(NAMES) >= LEFT
+
+
+def _misspelt(depth: int) -> int:
+    """A docstring with a wrong header.
+
+    Paramters
+    ---------
+    depth
+        a number
+
+    Returns
+    -------
+    int
+    """
+    return depth
+
+
+def _short(depth: int, width: int) -> int:
+    """A docstring that leaves out an argument, its result, and names one that is not there.
+
+    Parameters
+    ----------
+    depth, size
+        numbers
+    """
+    return depth * width
+
+
+def test_the_check_sees_what_is_wrong():
+    with pytest.raises(UserWarning, match="Unknown section Paramters"):
+        faults(_misspelt)
+    assert faults(_short) == [
+        "does not describe width",
+        "describes size, which the signature lacks",
+        "does not say what it returns",
+    ]
