@@ -142,3 +142,14 @@ def test_recorded_rates():
     np.testing.assert_allclose(errors, 12**-0.5, rtol=0.02)
     with pytest.raises(ValueError, match=r"settings = \{'width': 7\}"):
         experiments.recorded_rates(record, width=7)
+
+
+def test_best_rates_of_several_depths():
+    lrs = np.array([0.1, 0.2, 0.4, 0.8, 1.6])
+    bowls = (np.log2(lrs / np.array([[0.2], [0.4]])) ** 2)[:, :, None] + 1.0 + 0.01 * np.arange(3)
+    rates, errors = experiments.best_rates(lrs, bowls)
+    np.testing.assert_allclose(rates, [0.2, 0.4], rtol=0.05)
+    np.testing.assert_allclose(errors, 12**-0.5, rtol=0.02)
+    bowls[0, 3:] = np.inf  # beside the border of divergence: no warning, the rate as it is found
+    bowls[0, :3] = np.array([3.0, 2.0, 1.0])[:, None]
+    assert experiments.best_rates(lrs, bowls)[0][0] == pytest.approx(0.4, rel=0.5)

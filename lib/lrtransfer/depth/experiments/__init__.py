@@ -19,6 +19,7 @@ from lrtransfer.depth.experiments.minima import (
 )
 from lrtransfer.depth.experiments.transfers import (
     Predictions,
+    best_rates,
     carried_rate,
     compare_predictions,
     fastest_rate,
@@ -34,6 +35,7 @@ __all__ = [
     "Predictions",
     "Thresholds",
     "UnbalancedDescent",
+    "best_rates",
     "carried_rate",
     "compare_predictions",
     "fastest_rate",

@@ -5,7 +5,7 @@
 ``power_law_error``      how far the best single exponent stays from the exact rule
 ``carried_rate``, ``targets_reached``    what the agnostic rule brings to a deep network
 ``pooled_errors``        standard errors of best rates, the spacing of their grid included
-``recorded_rates``       best rates over depth of a recorded sweep of trained networks
+``best_rates``, ``recorded_rates``    best rates over depth of trained networks, with their errors
 ``compare_predictions``  a fit to two tuned depths against the rates measured at the others, beside two plainer rules
 """
 
@@ -159,6 +159,29 @@ def pooled_errors(spreads: ArrayLike, spacing: float) -> Floats:
         in octaves, of the shape of ``spreads``
     """
     return np.hypot(arguments.finite("spreads", spreads, minimum=0.0), spacing / np.sqrt(12.0))
+
+
+def best_rates(lrs: ArrayLike, losses: ArrayLike) -> tuple[Floats, Floats]:
+    """Best rates of sweeps over several depths with one grid of rates, and their errors.
+
+    Parameters
+    ----------
+    lrs
+        rates, shape (R,), rising by a constant factor
+    losses
+        shape (D, R, seeds); a best rate beside the border of divergence counts as it is found
+
+    Returns
+    -------
+    tuple[ndarray, ndarray]
+        rates, and standard errors of their log2 (``pooled_errors``), each of shape (D,)
+    """
+    rates = np.asarray(lrs, dtype=float)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OnEdgeWarning)
+        best = [best_lr(rates, table) for table in np.asarray(losses, dtype=float)]
+    spacing = float(np.log2(rates[1] / rates[0]))
+    return np.array([one.lr for one in best]), pooled_errors([one.spread for one in best], spacing)
 
 
 def recorded_rates(record: Mapping[str, Any], **settings: Any) -> tuple[NDArray[np.int64], Floats, Floats]:
