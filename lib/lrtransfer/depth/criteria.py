@@ -106,7 +106,15 @@ def sweep(
 
 @dataclass(frozen=True)
 class Landings:
-    """Rates that land exactly on the minimum, falling, and the step at which each does; both shape (K,)."""
+    """Rates that land exactly on the minimum.
+
+    Attributes
+    ----------
+    x
+        the rates, falling, in units of the exact rule, shape (K,)
+    step
+        the step at which each lands, shape (K,)
+    """
 
     x: Floats
     step: NDArray[np.int64]

@@ -154,11 +154,6 @@ def gradient_descent(
     spacing of phi, which at the minimum w = ln(r)/sqrt(L) is a share 2^-52 L / ln(r) of it. Over
     30 steps at r = 2 that was 6e-11 of w at L = 10^6, 2e-4 at 10^12, and half of w at 10^15.
 
-    ``lr``, ``depth``, ``mu_yx``, ``mu_xx`` and ``init`` broadcast.
-    Returns w at steps 0 .. T, shape (T + 1,) + broadcast shape; a run that diverges is ``inf`` from there on.
-    Raises ValueError for an argument outside these ranges.
-    Source: Eqs. 2, 27 and 33 in discrete time.
-
     Parameters
     ----------
     lr
@@ -172,7 +167,21 @@ def gradient_descent(
     init
         w(0)^L, not negative, for the chain; w(0) for the residual networks
     arch
-        "chain", "residual1" or "residual2"
+        "chain", "residual1" or "residual2"; all but this and ``steps`` broadcast
+
+    Returns
+    -------
+    ndarray
+        w at steps 0 .. T, shape (T + 1,) + broadcast shape; a run that diverges is ``inf`` from there on.
+
+    Raises
+    ------
+    ValueError
+        for an argument outside these ranges.
+
+    References
+    ----------
+    Eqs. 2, 27 and 33 in discrete time.
     """
     arch = check_arch(arch)
     rate = arguments.finite("lr", lr, minimum=0.0)

@@ -208,7 +208,15 @@ def conserved(weights: ArrayLike, arch: str = "chain") -> Floats:
 
 @dataclass(frozen=True)
 class Curvatures:
-    """Curvature at the minimum by three orders of substitution; see ``substitution_orders``."""
+    """Curvature at the minimum by three orders of substitution; see ``substitution_orders``.
+
+    Attributes
+    ----------
+    right
+        equal weights put in between the two derivatives, units of ``mu_xx``
+    substituted_first, substituted_last
+        put in before the first derivative, and after the second
+    """
 
     right: Floats
     substituted_first: Floats
@@ -225,12 +233,20 @@ def substitution_orders(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, 
     At the minimum the Hessian is S times the projector on equal changes (1, ..., 1)/sqrt(L), which gives all
     three.
 
-    Arguments and errors as in ``sharpness``; the depth is finite.
+    Parameters
+    ----------
+    depth, r, mu_xx, arch
+        as in ``scaling.sharpness``; the depth is finite
 
     Returns
     -------
     Curvatures
         each of the broadcast shape, units of ``mu_xx``.
+
+    Raises
+    ------
+    ValueError
+        as ``scaling.sharpness`` does.
 
     References
     ----------

@@ -88,12 +88,20 @@ def max_stable_lr(
 def stability_edge(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, arch: str = "chain") -> Floats:
     """Learning rate above which the minimum repels gradient descent: 2 / S, the exact rule at tau = 1/2.
 
-    Arguments, errors and limits as in ``max_stable_lr``.
+    Parameters
+    ----------
+    depth, r, mu_xx, arch
+        as in ``max_stable_lr``, with its limits
 
     Returns
     -------
     ndarray
         the edge of the broadcast shape, units 1/mu_xx.
+
+    Raises
+    ------
+    ValueError
+        as ``max_stable_lr`` does.
 
     References
     ----------

@@ -33,10 +33,20 @@ class UnresolvedDataWarning(UserWarning):
 class TransferFit:
     """A rule of transfer fitted to tuned rates, eta_L = C L^-p rho^(1/L); it prints what it knows and how well.
 
-    ``C``: the prefactor, units of the rates. ``rho``: the number of the data, r^2 for the networks of this chapter.
-    ``rho_error``: the standard error of log2 rho, in octaves; inf where errors are not known.
-    ``arch``: "chain" (p = 1) or "residual1" (p = 0). ``depths``, ``weights``: the tuned depths (K,), and the inverse
-    variances of their log2 rates, all 1 where the errors are not ``known``.
+    Attributes
+    ----------
+    C
+        the prefactor, in the unit of the rates
+    rho
+        the number of the data, r^2 for the networks of this chapter
+    rho_error
+        the standard error of log2 rho, in octaves; inf where errors are not known
+    arch
+        "chain" (p = 1) or "residual1" (p = 0)
+    depths, weights
+        the tuned depths (K,), and the inverse variances of their log2 rates, all 1 where these are not known
+    known
+        whether errors of the rates were given
     """
 
     C: float
