@@ -24,10 +24,6 @@ TO_DO = {
         break_probability break_slopes coefficient_draws exact_argmin grid_argmin grid_rms limit_spread
         one_step_cost predicted_cost shows_break sweep_error synthetic_data
     """,
-    "layers": """
-        BalanceCourse LayerRun Measured balance_course deep_curvature_course deep_loss_course
-        expected_loss_with_error loss_course
-    """,
     "residual": """
         ConvNet CoordinateCheck Curve CurveResult LayerScale NetworkSettings ResNet ResidualMLP Scales Store
         Sweep VisionTransformer as_dict coordinate_check coordinate_check_model evaluation_steps export

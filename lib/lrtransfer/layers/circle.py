@@ -34,10 +34,16 @@ _NO_RATE = 1e-280  # stands for a rate of zero: changes no weight, and its produ
 class Measured:
     """An expected loss or curvature with the quadrature's error.
 
-    value: as the function without ``_with_error`` returns it
-    error: estimate of the absolute error, same shape; 0 where the value is not finite
-    scale: the average of |integrand|; the error stays below 1e-6 scale, else a ``QuadratureWarning`` is given
-    nodes: angles used on the half circle, largest over the problems
+    Attributes
+    ----------
+    value
+        as the function without ``_with_error`` returns it
+    error
+        estimate of the absolute error, same shape; 0 where the value is not finite
+    scale
+        the average of |integrand|; the error stays below 1e-6 scale, else a ``QuadratureWarning`` is given
+    nodes
+        angles used on the half circle, largest over the problems
     """
 
     value: Array
@@ -48,7 +54,15 @@ class Measured:
 
 @dataclass(frozen=True)
 class BalanceCourse:
-    """Loss at equal rates and its curvature in the split, t = 0 .. steps: (steps + 1,) + alpha's shape."""
+    """Loss at equal rates and its curvature in the split, t = 0 .. steps: (steps + 1,) + alpha's shape.
+
+    Attributes
+    ----------
+    loss, curvature
+        as ``expected_loss`` and ``balance_curvature`` give them
+    loss_error, curvature_error
+        the quadrature's estimates of their absolute errors
+    """
 
     loss: Array
     curvature: Array
@@ -176,17 +190,33 @@ def expected_loss(lr1: ArrayLike, lr2: ArrayLike, h: int, steps: int, signal_onl
 
 
 def expected_loss_with_error(lr1: ArrayLike, lr2: ArrayLike, h: int, steps: int, signal_only: bool = False) -> Measured:
-    """``expected_loss`` as a ``Measured``, with the quadrature's own estimate of its error.
+    """``expected_loss`` with the quadrature's own estimate of its error.
 
-    Arguments, errors and source as in ``expected_loss``.
+    Parameters
+    ----------
+    lr1, lr2, h, steps, signal_only
+        as in ``expected_loss``, whose errors and source hold here too
+
+    Returns
+    -------
+    Measured
+        in the broadcast shape of the rates.
     """
     return _expected(lr1, lr2, h, steps, signal_only, course=False)
 
 
 def loss_course(lr1: ArrayLike, lr2: ArrayLike, h: int, steps: int, signal_only: bool = False) -> Array:
-    """``expected_loss`` after every step 0 .. steps: (steps + 1,) + the broadcast shape of the rates.
+    """``expected_loss`` after every step 0 .. steps.
 
-    Arguments, errors and source as in ``expected_loss``.
+    Parameters
+    ----------
+    lr1, lr2, h, steps, signal_only
+        as in ``expected_loss``, whose errors and source hold here too
+
+    Returns
+    -------
+    array
+        (steps + 1,) + the broadcast shape of the rates.
     """
     return _expected(lr1, lr2, h, steps, signal_only, course=True).value
 
@@ -272,12 +302,15 @@ def balance_curvature(alpha: ArrayLike, h: int, steps: int, signal_only: bool = 
 def balance_course(alpha: ArrayLike, h: int, steps: int, signal_only: bool = False) -> BalanceCourse:
     """Loss at equal rates and ``balance_curvature`` after every step 0 .. steps, from one run.
 
-    Arguments, errors and source as in ``balance_curvature``.
+    Parameters
+    ----------
+    alpha, h, steps, signal_only
+        as in ``balance_curvature``, whose errors and source hold here too
 
     Returns
     -------
     BalanceCourse
-        a ``BalanceCourse``.
+        (steps + 1,) + alpha's shape.
     """
     loss, curvature = _balance(alpha, h, steps, signal_only, course=True)
     return BalanceCourse(loss.value, curvature.value, loss.error, curvature.error)

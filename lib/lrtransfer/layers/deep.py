@@ -199,8 +199,16 @@ def deep_loss(lrs: ArrayLike, h: int, steps: int, *, draws: int, seed: int, sign
 def deep_loss_course(
     lrs: ArrayLike, h: int, steps: int, *, draws: int, seed: int, signal_only: bool = False
 ) -> Estimate:
-    """``deep_loss`` after every step 0 .. steps: mean and standard error, (steps + 1,) + grid each.
+    """``deep_loss`` after every step 0 .. steps.
 
-    Arguments, errors and source as in ``deep_loss``.
+    Parameters
+    ----------
+    lrs, h, steps, draws, seed, signal_only
+        as in ``deep_loss``, whose errors and source hold here too
+
+    Returns
+    -------
+    Estimate
+        mean and standard error, (steps + 1,) + grid each.
     """
     return _deep(lrs, h, steps, draws, seed, signal_only, course=True)

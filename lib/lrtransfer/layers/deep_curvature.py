@@ -66,9 +66,17 @@ def _split_jets(rate: float, a: Array, beta: Array, h: int, steps: int, signal_o
 def deep_curvature_course(
     alpha: float, h: int, steps: int, *, draws: int, seed: int, signal_only: bool = False
 ) -> Estimate:
-    """``deep_curvature`` after every step 0 .. steps: mean and standard error, (steps + 1,) each.
+    """``deep_curvature`` after every step 0 .. steps.
 
-    Arguments, errors and source as in ``deep_curvature``.
+    Parameters
+    ----------
+    alpha, h, steps, draws, seed, signal_only
+        as in ``deep_curvature``, whose errors and source hold here too
+
+    Returns
+    -------
+    Estimate
+        mean and standard error, (steps + 1,) each.
     """
     width, number = width_argument(h), arguments.count("steps", steps)
     exponent = one_number("alpha", alpha)

@@ -29,10 +29,15 @@ SCHEDULES = ("uniform", "norm")
 class LayerRun:
     """One training run, t = 0 .. steps on the first axis.
 
-    train_loss, test_loss (steps + 1,): squared error, inf once diverged
-    norms (steps + 1, 2): |W_1|_F and |W_2|_F
-    sharpness: largest Hessian eigenvalue of the training objective (half the squared error) at the end; inf if
-        diverged, None if it was not asked for
+    Attributes
+    ----------
+    train_loss, test_loss
+        squared error, (steps + 1,), inf once diverged
+    norms
+        |W_1|_F and |W_2|_F, (steps + 1, 2)
+    sharpness
+        largest Hessian eigenvalue of the training objective (half the squared error) at the end; inf if diverged, None
+        if it was not asked for
     """
 
     train_loss: Array

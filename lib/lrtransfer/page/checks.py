@@ -119,9 +119,18 @@ class Check:
 
 
 def strain(check: Check) -> float:
-    """How near a check is to failing: 1 at its limit, more beyond it, less within.
+    """How near a check is to failing.
 
-    The unit is the tolerance or, for a bound without one, the size of the bound.
+    Parameters
+    ----------
+    check
+        the check
+
+    Returns
+    -------
+    float
+        1 at its limit, more beyond it, less within; the unit is the tolerance or, for a bound without one, the size of
+        the bound.
     """
     slack = check.tolerance - check.distance
     unit = check.tolerance or abs(float(check.expected)) or 1.0  # type: ignore[arg-type]
@@ -129,12 +138,34 @@ def strain(check: Check) -> float:
 
 
 def json_number(value: Any) -> Any:
-    """JSON has no infinity: it travels as the word that ``float`` reads back."""
+    """JSON has no infinity: it travels as the word that ``float`` reads back.
+
+    Parameters
+    ----------
+    value
+        anything
+
+    Returns
+    -------
+    object
+        the same, or a word for a number that is not finite.
+    """
     return str(value) if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def sentence(check: Check) -> str:
-    """What was measured and what was expected, in words."""
+    """What was measured and what was expected, in words.
+
+    Parameters
+    ----------
+    check
+        the check
+
+    Returns
+    -------
+    str
+        with its tolerance, if it has one.
+    """
     relation = {"=": "expected", "<=": "at most", ">=": "at least"}[check.relation]
     slack = f" ± {float(check.tolerance):.3g}" if check.tolerance else ""
     return f"measured {float(check.measured):.6g}, {relation} {float(check.expected):.6g}{slack}"  # type: ignore[arg-type]

@@ -121,7 +121,20 @@ def optima(
 ) -> None:
     """log2 of the best rates against size, with errors over seeds; open where one is on the edge of its sweep.
 
-    relative  to the first of them; join  whether a line goes through the points
+    Parameters
+    ----------
+    ax
+        the axes
+    sizes
+        (sizes,)
+    best
+        the best rate at each
+    color, marker, label
+        of the points
+    relative
+        whether to the first of them
+    join
+        whether a line goes through the points
     """
     height = np.log2([b.lr for b in best]) - (np.log2(best[0].lr) if relative else 0.0)
     line = "-" if join else "none"
@@ -133,7 +146,19 @@ def optima(
 
 
 def power_guide(ax: Axes, sizes: ArrayLike, first: float, power: float) -> None:
-    """A grey line from the value ``first`` at the first of the sizes that falls or rises with a ``power`` of them."""
+    """A grey line that falls or rises with a power of the sizes.
+
+    Parameters
+    ----------
+    ax
+        the axes
+    sizes
+        (sizes,), positive
+    first
+        value at the first of the sizes
+    power
+        exponent of the size
+    """
     x = np.asarray(sizes, dtype=float)
     ax.plot(x, first * (x / x[0]) ** power, color=GUIDE, lw=THIN, zorder=BEHIND)
 
