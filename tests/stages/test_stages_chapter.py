@@ -7,6 +7,7 @@ from lrtransfer import stages as s
 from lrtransfer.stages.all_layers import experiments as all_layers
 from lrtransfer.stages.all_layers.training import train_all_layers
 from lrtransfer.stages.functional import experiments as functions
+from lrtransfer.stages.linear import contrast
 from lrtransfer.stages.linear import experiments as linear
 from lrtransfer.stages.linear.far_starts import course_grid
 from lrtransfer.stages.linear.noise import noise_courses
@@ -78,6 +79,8 @@ def test_from_the_edge_starts_at_delta():
     ball = s.ball(10.0, np.linalg.svd(goal, compute_uv=False)[-1], 20, 0.1, alpha=s.proof_alpha(10.0))
     assert one.delta == pytest.approx(float(ball.delta)) and one.alpha == pytest.approx(float(s.proof_alpha(10.0)))
     assert one.last_share < one.largest_share <= 1 and one.ratio <= one.alpha and one.exponent > 1
+    bounds = s.lemma_bounds(10.0, one.promised, smoothness=1.0, distance=1.0, gap=one.delta)[1]
+    assert bounds[-1] <= 1e-6 * one.delta < bounds[-2] and 0 < one.needed < one.promised
 
 
 def test_the_audit_of_both_starts():
@@ -103,3 +106,48 @@ def test_all_layers_readings():
     assert found.mean == pytest.approx(np.mean(np.log(copy[1] / chance[1]) - np.log(copy[0] / chance[0])))
     with pytest.raises(ValueError, match="init"):
         all_layers.ended_below(run, "copy")
+
+
+def test_curvature_at_zero_layers_counts_the_gradient():
+    """t where W* = I; otherwise the largest eigenvalue of the quadratic form of the page, built entry by entry."""
+    np.testing.assert_allclose(all_layers.curvature_at_zero([2.0, 10.0], 0.0, 4, d=3), 4, rtol=1e-9)
+    teacher, covariance = s.problem(5.0, 2.0, d=2)
+    gradient, basis = (np.eye(2) - teacher) @ covariance, np.eye(12).reshape(12, 3, 2, 2)
+
+    def form(a, b):
+        first, second = a.sum(axis=0), b.sum(axis=0)
+        cross = sum(np.trace(gradient.T @ (a[k] @ b[j] + b[k] @ a[j])) for k in range(3) for j in range(k))
+        return np.trace(first @ covariance @ second.T) + cross
+
+    hessian = np.array([[form(a, b) for b in basis] for a in basis])
+    found = all_layers.curvature_at_zero([5.0], 2.0, 3, d=2)[0]
+    assert found == pytest.approx(np.linalg.eigvalsh(hessian)[-1], rel=1e-9) and found > 3.5
+
+
+def test_batches_have_more_curvature_than_the_sample():
+    few, many = (all_layers.batch_curvature([1.0, 100.0], size, d=5, draws=50) for size in (8, 20000))
+    assert few[0] > few[1] > 1
+    np.testing.assert_allclose(many, 1, atol=0.05)
+
+
+def test_the_contrast_of_the_three_methods():
+    """Two problems at two distances, against loops."""
+    kappas, sigmas, seeds, noise = np.array([2.0, 100.0]), [1.0, 20.0], [0, 1, 2], 0.1
+    courses = course_grid(kappas, sigmas, 60, seeds=seeds, d=4)
+    first = np.array(
+        [[[s.excess_loss("gd", *s.problem(k, g, 4, e), 0)[0] for e in seeds] for g in sigmas] for k in kappas]
+    )
+    found = contrast.contrast(kappas, courses, first, noise=noise, level=1e-2, descent=np.full((2, 3), 40.0))
+    one = {m: s.excess_loss(m, *s.problem(100.0, 20.0, 4, 1), 60) for m in s.METHODS}
+    ratios = [(one["gd"][t] + noise) / (one["stacking"][t] + noise) for t in range(2, 61)]
+    assert found.gain["loss"][1, 1, 1] == pytest.approx(max(ratios))
+    apart = [(one["stacking"][t] + noise) / (one["nesterov"][t] + noise) for t in range(61)]
+    assert found.mirror["loss"][1, 1, 1] == pytest.approx(max(max(r, 1 / r) for r in apart))
+    reach = {m: s.first_below(one[m], 1e-2) for m in ("stacking", "nesterov")}
+    assert found.gain["stages"][1, 1, 1] == 40 / reach["stacking"]
+    assert found.mirror["stages"][1, 1, 1] == reach["stacking"] / reach["nesterov"] > 1
+    assert found.verdicts("no advantage", "loss")[0] == "holds" != found.verdicts("mirrors", "loss")[1]
+    mean, low, high = found.interval("much faster", "stages")
+    assert mean.shape == (1, 2) and (low <= mean).all() and (mean <= high).all()
+    with pytest.raises(ValueError, match="sentence"):
+        found.verdicts("faster", "loss")

@@ -131,3 +131,25 @@ def test_last_layer_descent_has_the_edge_of_its_linearisation(share, settles):
 def test_refusals_name_the_argument_and_the_value(call, named):
     with pytest.raises(ValueError, match=named):
         call(*s.problem(3.0, 0.5, 4))
+
+
+@pytest.mark.parametrize(("kappa", "sigma"), [(10.0, 1.0), (1000.0, 50.0)])
+def test_skips_are_nesterov(kappa, sigma):
+    """Also where stacking leaves double precision."""
+    problem = s.problem(kappa, sigma, d=6)
+    beta = float(s.default_beta(kappa))
+    found = s.explicit_skips(*problem, 60, beta=beta, step=1.0)
+    ideal = s.run("nesterov", *problem, 60)
+    np.testing.assert_allclose(found.products, ideal.iterates, rtol=1e-9, atol=1e-9 * sigma)
+    assert found.layers.shape == (60, 6, 6)
+    plain = s.explicit_skips(*problem, 20, beta=0.0, step=1.0)
+    np.testing.assert_allclose(plain.excess, s.excess_loss("gd", *problem, 20), rtol=1e-8)
+
+
+def test_skips_refuse():
+    problem = s.problem(10.0, 1.0, d=2)
+    for options, word in (({"beta": 1.5, "step": 1.0}, "beta"), ({"beta": 0.5, "step": 0.0}, "step")):
+        with pytest.raises(ValueError, match=word):
+            s.explicit_skips(*problem, 3, **options)
+    with pytest.raises(ValueError, match="equal"):
+        s.explicit_skips(np.eye(3), problem[1], 3, beta=0.5, step=1.0)

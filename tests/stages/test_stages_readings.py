@@ -35,6 +35,8 @@ def test_young_stages(record):
         arrived = np.flatnonzero(steps == begin)[-1]  # at a boundary the stage before is evaluated first
         assert (one.arrival.value, one.arrival.error) == (gap[arrived], error[arrived])
         assert one.next.value == gap[arrived + 1] and one.outcomes[0] == one.arrival.outcome(">=", 0)
+        ends = np.flatnonzero(steps == begin + s.steps)[0]  # before the next block arrives
+        assert (one.end.value, one.end.error) == (gap[ends], error[ends])
         if one.level is not None:
             assert gap[np.flatnonzero(steps == begin + one.level)[0 if one.level else -1]] <= 0
     with pytest.raises(ValueError, match="method"):

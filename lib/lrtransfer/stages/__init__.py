@@ -25,7 +25,13 @@ Source: "Stacking as accelerated gradient descent".
 """
 
 from lrtransfer.numerics.fits import power_law
-from lrtransfer.stages.functional.explicit import ExplicitRun, explicit_layers, explicit_sum, last_layer_descent
+from lrtransfer.stages.functional.explicit import (
+    ExplicitRun,
+    explicit_layers,
+    explicit_skips,
+    explicit_sum,
+    last_layer_descent,
+)
 from lrtransfer.stages.functional.operators import (
     FunctionalRun,
     SampleLoss,
@@ -112,6 +118,7 @@ __all__ = [
     "edge_start",
     "excess_loss",
     "explicit_layers",
+    "explicit_skips",
     "explicit_sum",
     "explosions",
     "first_below",

@@ -1,24 +1,29 @@
-"""The transformers grown in stages that are recorded under results/: how they are made, and where they are read.
+"""The runs of the chapter that are recorded under results/: how they are made, and where they are read.
 
 ``lrtransfer record stages-transformer`` takes about an hour and a half of one core, ``stages-transformer-short`` ten
-minutes.
+minutes, ``stages-far`` ten minutes.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lrtransfer.numerics.arguments import choice
+from lrtransfer.stages.linear.exact import in_enough_digits
+from lrtransfer.stages.linear.excess import problem
 from lrtransfer.stages.transformer.experiments import STAGES_PRESETS, StageComparison, StagesPreset, compare_starts
 from lrtransfer.stages.transformer.settings import StagedTransformer
 from lrtransfer.stages.transformer.text import topics
 from lrtransfer.sweeps.recorder import Recipe, Sitting, recorded
 
 RECORD, SHORT = "stages-transformer", "stages-transformer-short"
+FAR = "stages-far"
 PRESETS = {RECORD: "full", SHORT: "short"}
 """The recorded experiments, and the preset of each."""
 
@@ -52,9 +57,121 @@ def comparison_recipe(name: str, what: str, row: StagesPreset) -> Recipe:
     return Recipe(name, what, row, make, packages=("numpy", "torch"))
 
 
+@dataclass(frozen=True)
+class FarSettings:
+    """Stacking at ``kappa`` and ``sigma``, on problems 0 .. ``problems`` - 1 of ``small`` and of ``large`` dimensions.
+
+    The small ones are followed until the excess is ``until`` times its start, for ``longest`` stages at most; the large
+    ones for ``stages``. ``digits`` are those tried first, for the small and for the large.
+    """
+
+    kappa: float = 1000.0
+    sigma: float = 50.0
+    small: int = 4
+    large: int = 20
+    problems: int = 10
+    stages: int = 400
+    longest: int = 50_000
+    until: float = 1e-3
+    digits: tuple[int, int] = (100, 600)
+
+
+@dataclass(frozen=True)
+class FarRun:
+    """One recorded course of stacking: ``log10`` of its excess over the start at some ``stages``, the last among them.
+
+    Attributes
+    ----------
+    seed
+        of the problem
+    peak, at
+        largest log10 over all stages, and that stage
+    end
+        the last stage
+    digits
+        that it was computed with
+    """
+
+    seed: int
+    stages: NDArray[np.int64]
+    log10: NDArray[np.float64]
+    peak: float
+    at: int
+    end: int
+    digits: int
+
+
+@dataclass(frozen=True)
+class FarRuns:
+    """The recorded courses in ``small`` and in ``large`` dimensions."""
+
+    small: tuple[FarRun, ...]
+    large: tuple[FarRun, ...]
+
+
+def far_run(d: int, seed: int, stages: int, until: float | None, digits: int, settings: FarSettings) -> dict[str, Any]:
+    """One course as the record has it: the fields of ``FarRun``, some 200 stages of it."""
+    exact = in_enough_digits(*problem(settings.kappa, settings.sigma, d, seed), stages, digits=digits, until=until)
+    end = len(exact.log10) - 1
+    kept = sorted({*range(0, end, max(1, end // 200)), int(exact.log10.argmax()), end})
+    return {
+        "seed": seed,
+        "stages": kept,
+        "log10": [round(float(exact.log10[t]), 4) for t in kept],
+        "peak": round(exact.peak, 4),
+        "at": int(exact.log10.argmax()),
+        "end": end,
+        "digits": exact.digits,
+    }
+
+
+def far_recipe(settings: FarSettings, name: str = FAR) -> Recipe:
+    """The record of Fig. 5 where double precision ends."""
+
+    def make(sitting: Sitting) -> dict[str, Any]:
+        s = settings
+        found: dict[str, list[Any]] = {"small": [], "large": []}
+        for seed in range(s.problems):
+            for size, d, stages, until, digits in (
+                ("small", s.small, s.longest, s.until, s.digits[0]),
+                ("large", s.large, s.stages, None, s.digits[1]),
+            ):
+                course = partial(far_run, d, seed, stages, until, digits, s)
+                found[size].append(sitting.part(f"{size}-{seed}", course))
+            sitting.tell((seed + 1) / s.problems)
+        return found
+
+    return Recipe(
+        name, "stacking far from the identity, in as many digits as it needs", settings, make, ("numpy", "flint")
+    )
+
+
+def read_far(*, folder: str | Path | None = None) -> FarRuns | None:
+    """The recorded courses far from the identity; None where only the package is installed.
+
+    Raises ``DamagedRecord``, a ``ValueError``, for a record that was changed by hand or made with other settings.
+    """
+    return far_runs_of(next(each for each in RECIPES if each.name == FAR), folder=folder)
+
+
+def far_runs_of(recipe: Recipe, *, folder: str | Path | None = None) -> FarRuns | None:
+    """``read_far`` for any recipe of ``far_recipe``."""
+    entry = recorded(recipe, folder=folder)
+    if entry is None:
+        return None
+    numbers = entry["numbers"]
+    small, large = (tuple(_far_run(row) for row in numbers[size]) for size in ("small", "large"))
+    return FarRuns(small, large)
+
+
+def _far_run(row: dict[str, Any]) -> FarRun:
+    return FarRun(**row | {"stages": np.array(row["stages"]), "log10": np.array(row["log10"], dtype=float)})
+
+
 RECIPES = (
     comparison_recipe(RECORD, "a transformer grown in stages, five starts, eight seeds", STAGES_PRESETS["full"]),
     comparison_recipe(SHORT, "a smaller one in eight short stages, 32 seeds", STAGES_PRESETS["short"]),
+    far_recipe(FarSettings()),
 )
 
 

@@ -1,8 +1,12 @@
 """Derivatives of the squared loss of a deep residual linear network in all its layers.
 
 With W = (I + w_t) .. (I + w_1), B_k = (I + w_{k-1}) .. (I + w_1), A_k = (I + w_t) .. (I + w_{k+1}), S = E x x',
-C = E y x' and G = W S - C, the gradient of (1/2) E |W x - y|^2 in w_k is A_k' G B_k'. At w = 0 and W = W* the Hessian
-is t^2 blocks I (x) S, of largest eigenvalue t sigma_max(S): the smoothness grows with depth.
+C = E y x' and G = W S - C, the gradient of (1/2) E |W x - y|^2 in w_k is A_k' G B_k'. At w = 0 the loss changes by
+
+    <G, sum_k w_k> + (1/2) <sum_k w_k, sum_k w_k S> + <G, sum_{k > l} w_k w_l>      to second order,
+
+so the Hessian is t^2 blocks I (x) S, of largest eigenvalue t sigma_max(S), and beside the diagonal a part with the
+gradient G = (I - W*) S: only for W* = I it vanishes. The smoothness grows with depth, and by more than t otherwise.
 
 Source: "Stacking as Accelerated Gradient Descent", Section 4.2, trains such networks; the derivatives are this book's.
 """

@@ -3,11 +3,39 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics import arguments
 from lrtransfer.stages.all_layers.comparison import Interval, log_interval
+from lrtransfer.stages.all_layers.curvature import largest_curvature
 from lrtransfer.stages.all_layers.training import AllLayersRun
+from lrtransfer.stages.linear.excess import problem
+
+Array = NDArray[np.float64]
+
+
+def curvature_at_zero(kappas: ArrayLike, sigma: float, layers: int, *, d: int = 20, seed: int = 0) -> Array:
+    """Largest eigenvalue of the Hessian over all layers at zero layers, in units of sigma_max(Sigma): (kappas,).
+
+    For the expected loss on ``problem(kappa, sigma, d, seed)``, by Lanczos to convergence; ``layers`` if sigma = 0.
+    """
+    teacher, covariance = problem(arguments.finite("kappas", kappas, minimum=1.0), sigma, d, seed)
+    zero = np.zeros((arguments.count("layers", layers, minimum=1), *teacher.shape))
+    return largest_curvature(zero, covariance, teacher @ covariance, iterations=60)
+
+
+def batch_curvature(kappas: ArrayLike, batch: int, *, d: int = 20, draws: int = 200, seed: int = 0) -> Array:
+    """Mean largest eigenvalue of a batch's second moment (1/batch) sum x x', in units of sigma_max(Sigma): (kappas,).
+
+    Inputs are Gaussian with the covariance of ``problem``, whose eigenvectors do not matter here.
+    """
+    conditions = arguments.finite("kappas", kappas, minimum=1.0)
+    roots = conditions[:, None] ** (np.linspace(-1.0, 0.0, arguments.count("d", d, minimum=2)) / 2)  # (kappas, d)
+    rng, size = np.random.default_rng(seed), arguments.count("batch", batch, minimum=1)
+    z = rng.standard_normal((arguments.count("draws", draws, minimum=1), size, d))
+    white = np.swapaxes(z, -1, -2) @ z / size  # (draws, d, d)
+    coloured = roots[:, None, :, None] * white * roots[:, None, None, :]
+    return np.asarray(np.linalg.eigvalsh(coloured)[..., -1].mean(axis=1), dtype=np.float64)
 
 
 def ended_below(run: AllLayersRun, init: str) -> NDArray[np.bool_]:

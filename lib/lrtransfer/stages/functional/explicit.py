@@ -145,6 +145,65 @@ def explicit_layers(teacher: ArrayLike, covariance: ArrayLike, stages: int, begi
     return ExplicitRun(layers, products, np.where(kept, loss, np.inf))
 
 
+def explicit_skips(teacher: ArrayLike, covariance: ArrayLike, stages: int, *, beta: float, step: float) -> ExplicitRun:
+    """A deep linear network grown with skips that stay in it: Nesterov's start, built and not only described.
+
+        x -> F_{t+1} x = (I + w_{t+1}) F_t x + beta (F_t - F_{t-1}) x,     F_0 = F_{-1} = I
+
+    Stage t + 1 puts on a layer w = 0 and a skip with the two last outputs, which are there in any forward pass. The
+    network begins the stage at F_t + beta (F_t - F_{t-1}), as Eq. 6 does; one functional step of the whole trains w.
+
+    Parameters
+    ----------
+    teacher, covariance : arrays (d, d)
+        W* and Sigma.
+    stages : int
+        Layers put on.
+    beta : float
+        Of the skips, in [0, 1].
+    step : float
+        1/lambda, positive; not in units of 1/L.
+
+    Returns
+    -------
+    ExplicitRun
+
+    Raises
+    ------
+    ValueError
+        For bad arguments.
+    SingularIterate
+        Where a network has no inverse, so that no layer on top of it does what the step asks.
+    """
+    goal, sigma = square("teacher", teacher), square("covariance", covariance)
+    if goal.ndim != 2 or goal.shape != sigma.shape:
+        raise ValueError(f"teacher of shape {goal.shape} and covariance of shape {sigma.shape} must be equal, (d, d).")
+    spectrum(sigma)  # refuses what is no covariance
+    size, total = arguments.one("step", arguments.positive("step", step)), arguments.count("stages", stages)
+    share = arguments.one("beta", arguments.finite("beta", beta, minimum=0.0))
+    if share > 1:
+        raise arguments.refuse("beta", beta, "in [0, 1]")
+    eye, layers = np.eye(len(goal)), np.zeros((total, *goal.shape))
+
+    def outputs(count: int) -> list[Floats]:
+        """F_0 .. F_count, from the layers and skips alone."""
+        found = [eye]
+        for t in range(count):
+            before = found[t - 1] if t else eye
+            found.append((eye + layers[t]) @ found[t] + share * (found[t] - before))
+        return found
+
+    for t in range(total):
+        *_, below, start = outputs(t + 1)  # layer t is zero still
+        try:
+            layers[t] = np.linalg.solve(below.T, -size * ((start - goal) @ sigma).T).T
+        except np.linalg.LinAlgError:
+            raise SingularIterate(f"The network F_{t} is singular: no layer on top of it makes the step.") from None
+    products = np.array(outputs(total))
+    error = products - goal
+    return ExplicitRun(layers, products, 0.5 * np.einsum("tij,jk,tik->t", error, sigma, error))
+
+
 def last_layer_descent(
     teacher: ArrayLike, covariance: ArrayLike, stages: int, *, step: float, start: ArrayLike
 ) -> Floats:

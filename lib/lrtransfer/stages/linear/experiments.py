@@ -135,6 +135,8 @@ class EdgeRun:
         largest |Delta| / |step| of the run
     exponent
         exponent of the later half of the run over the guaranteed one
+    promised, needed
+        stages to a millionth of delta, by the theorem's bound and as measured
     """
 
     alpha: float
@@ -143,6 +145,8 @@ class EdgeRun:
     last_share: float
     ratio: float
     exponent: float
+    promised: int
+    needed: int
 
 
 def from_the_edge(kappa: float, constant: str, *, sigma: float = 1.0) -> EdgeRun:
@@ -168,15 +172,11 @@ def from_the_edge(kappa: float, constant: str, *, sigma: float = 1.0) -> EdgeRun
     bound = lemma_bounds(kappa, steps, smoothness=1.0, distance=path.distances[0], gap=near.delta)[1]
     half = steps // 2
     exponent = np.log(path.excess[half] / path.excess[-1]) / (steps - half) / -np.log(rate(kappa))
-    share = path.excess / bound
-    return EdgeRun(
-        alpha,
-        float(near.delta),
-        float(share[1:].max()),
-        float(share[-1]),
-        float(path.ratios[1:].max()),
-        float(exponent),
-    )
+    share, s = path.excess / bound, np.sqrt(kappa)
+    promised = int(np.ceil(np.log(1e6 * 8 * s / (4 * s - 3)) / -np.log(rate(kappa))))
+    needed = int(first_below(path.excess, 1e-6, start=near.delta))
+    largest, last, ratio = float(share[1:].max()), float(share[-1]), float(path.ratios[1:].max())
+    return EdgeRun(alpha, float(near.delta), largest, last, ratio, float(exponent), promised, needed)
 
 
 @dataclass(frozen=True)

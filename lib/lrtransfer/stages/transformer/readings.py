@@ -32,6 +32,7 @@ class EarlyStage:
     arrival   difference as the block arrives; next: at the evaluation after that
     outcomes  whether each of the two is at least zero
     level     steps until the mean difference is first at or below zero; None where it is not within the stage
+    end       difference at the stage's last evaluation
     """
 
     stage: int
@@ -39,6 +40,7 @@ class EarlyStage:
     next: Estimate
     outcomes: tuple[str, str]
     level: int | None
+    end: Estimate
 
 
 def early_stages(result: StageComparison, method: str = "stacking", other: str = "random") -> list[EarlyStage]:
@@ -52,7 +54,8 @@ def early_stages(result: StageComparison, method: str = "stacking", other: str =
         first, second = (Estimate(gap[e], error[e], len(result.seeds)) for e in here[:2])
         level = here[np.flatnonzero(gap[here] <= 0)]
         outcomes = (first.outcome(">=", 0), second.outcome(">=", 0))
-        found.append(
-            EarlyStage(k + 1, first, second, outcomes, int(steps[level[0]] - k * s.steps) if level.size else None)
-        )
+        reached = int(steps[level[0]] - k * s.steps) if level.size else None
+        done = np.flatnonzero(steps == (k + 1) * s.steps)[0]  # before the next block arrives
+        last = Estimate(gap[done], error[done], len(result.seeds))
+        found.append(EarlyStage(k + 1, first, second, outcomes, reached, last))
     return found
