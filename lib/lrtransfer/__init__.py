@@ -10,7 +10,7 @@ The papers, a room each, under the chapter's own word:
 
 For networks of your own, on top of them:
 
-``lrtransfer.practice``   checks of any torch module
+``lrtransfer.practice``   checks of any torch module, and its optimiser groups
 
 What they stand on, which knows no paper:
 

@@ -1,11 +1,20 @@
 """Your own network: checks, optimiser groups and rate sweeps for any torch module.
 
 ``check`` (with ``places``, one network before and after): does everything move alike at every size. ``pictures`` draws.
+``groups``: rates and first weights from a small model, by ``roles`` and ``rules``.
 
 Torch is imported when it is used, not before.
 """
 
 from lrtransfer.practice.check import CoordinateCheck, coordinate_check
+from lrtransfer.practice.groups import ParameterGroups, initialise, parameter_groups
 from lrtransfer.practice.pictures import draw_check
 
-__all__ = ["CoordinateCheck", "coordinate_check", "draw_check"]
+__all__ = [
+    "CoordinateCheck",
+    "ParameterGroups",
+    "coordinate_check",
+    "draw_check",
+    "initialise",
+    "parameter_groups",
+]
