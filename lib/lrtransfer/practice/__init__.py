@@ -2,6 +2,7 @@
 
 ``check`` (with ``places``, one network before and after): does everything move alike at every size. ``pictures`` draws.
 ``groups``: rates and first weights from a small model, by ``roles`` and ``rules``.
+``sweep``: losses of your own training at many rates, through the ``task`` that the book's sweeps train too.
 
 Torch is imported when it is used, not before.
 """
@@ -9,12 +10,16 @@ Torch is imported when it is used, not before.
 from lrtransfer.practice.check import CoordinateCheck, coordinate_check
 from lrtransfer.practice.groups import ParameterGroups, initialise, parameter_groups
 from lrtransfer.practice.pictures import draw_check
+from lrtransfer.practice.sweep import BestRate, best_rate, rate_sweep
 
 __all__ = [
+    "BestRate",
     "CoordinateCheck",
     "ParameterGroups",
+    "best_rate",
     "coordinate_check",
     "draw_check",
     "initialise",
     "parameter_groups",
+    "rate_sweep",
 ]

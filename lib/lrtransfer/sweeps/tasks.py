@@ -29,6 +29,7 @@ PROVIDERS = {
     "vit": _RESIDUAL,
     "staged": "lrtransfer.stages.transformer.task",
     "width": "lrtransfer.width.task",
+    "own": "lrtransfer.practice.task",
 }
 """The module that provides each kind."""
 
