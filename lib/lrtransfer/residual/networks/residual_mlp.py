@@ -186,7 +186,7 @@ def sgd_step(
 
 
 class HandBatched:
-    """R residual MLPs trained together by SGD; see ``training.Engine`` for what the methods promise."""
+    """R residual MLPs trained together by SGD; see ``runs.Engine`` for what the methods promise."""
 
     def __init__(self, settings: NetworkSettings, data: Dataset, seeds: Sequence[int], device: torch.device):
         s, dim = settings, data.train_x.shape[1]

@@ -44,7 +44,7 @@ class Stacked:
     """R networks of the same settings, trained together; the state is a few tensors whose first axis is R.
 
     ``seeds`` (R,): each run's seed. ``precision`` "bf16" autocasts the forward pass, ``compiled`` sends it
-    through torch.compile; both are for cuda. See ``training.Engine`` for what the methods promise.
+    through torch.compile; both are for cuda. See ``runs.Engine`` for what the methods promise.
     """
 
     def __init__(
