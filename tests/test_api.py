@@ -32,6 +32,10 @@ PROMISED = {
     "residual.linear_limit": "lr gamma0 depth steps target branch",
     "residual.relu_ntk": "cos_angle",
     "stages.excess_loss": "method teacher covariance stages beta start",
+    "practice.coordinate_check": "build sizes batch loss optimiser steps seeds",
+    "practice.parameter_groups": "model base optimiser lr depth_ratio weight_decay",
+    "practice.initialise": "model base",
+    "practice.rate_sweep": "build train lrs seeds store executor",
     "rates.best_lr": "lrs losses",
 }
 MODULES = sorted(m.name for m in pkgutil.walk_packages(lrtransfer.__path__, "lrtransfer."))

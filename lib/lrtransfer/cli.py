@@ -12,12 +12,21 @@ from lrtransfer import depth
 from lrtransfer.images.archives import DataUnavailable
 from lrtransfer.page import ledger
 from lrtransfer.page.claims import statements
+from lrtransfer.practice import command as practice
+from lrtransfer.practice.rules import OPTIMISERS
 from lrtransfer.sweeps import command, recorder
 from lrtransfer.sweeps.devices import DEVICES
 from lrtransfer.sweeps.driver import RunError
 
 
 def _transfer(arguments: argparse.Namespace) -> str:
+    if arguments.r is None:
+        return practice.transferred(arguments)
+    for name in ("optimiser", "from_width", "to_width"):
+        if getattr(arguments, name) is not None:
+            raise ValueError(f"--r is for the scalar linear networks, which have no --{name.replace('_', '-')}.")
+    if arguments.from_depth is None or arguments.to_depth is None:
+        raise ValueError("--r needs --from-depth and --to-depth.")
     arch, source, target = arguments.arch, arguments.from_depth, arguments.to_depth
     lr = float(depth.transfer_lr(arguments.lr, source, target, arguments.r, arch=arch))
     ratio = lr / arguments.lr
@@ -55,20 +64,24 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     transfer = commands.add_parser(
         "transfer",
-        help="the rate at another depth of a scalar linear network",
-        description="Transfer a learning rate between depths (Eq. 12 of the paper and its residual counterparts).",
+        help="the rate at another width or depth",
+        description="Transfer a learning rate between widths and depths of a trained network (--optimiser), or between "
+        "depths of a scalar linear network (--r; Eq. 12 of the depth chapter's paper and its residual counterparts).",
     )
     transfer.add_argument("--arch", default="chain", choices=depth.ARCHITECTURES)
-    transfer.add_argument("--from-depth", type=float, required=True, metavar="L0")
-    transfer.add_argument("--to-depth", type=float, required=True, metavar="L")
-    transfer.add_argument("--lr", type=float, required=True, help="the rate tuned at --from-depth")
-    transfer.add_argument("--r", type=float, required=True, help="mu_yx / mu_xx of the data")
+    transfer.add_argument("--optimiser", choices=OPTIMISERS, help="of a trained network")
+    for axis, letter in (("width", "N"), ("depth", "L")):
+        transfer.add_argument(f"--from-{axis}", type=float, metavar=f"{letter}0")
+        transfer.add_argument(f"--to-{axis}", type=float, metavar=letter)
+    transfer.add_argument("--lr", type=float, required=True, help="the rate tuned at --from-width, --from-depth")
+    transfer.add_argument("--r", type=float, help="mu_yx / mu_xx of the data of a scalar linear network")
     transfer.set_defaults(run=_transfer)
     claims = commands.add_parser("claims", help="the ledger of the last build, as a table")
     chapters = list(dict.fromkeys(statement.chapter for statement in statements().values()))
     claims.add_argument("--chapter", choices=chapters, help="only this chapter")
     claims.set_defaults(run=_claims)
     command.add_commands(commands)
+    practice.add_plot(commands)
     made = commands.add_parser(
         "record",
         help="make a record of results/ again",

@@ -9,16 +9,18 @@ Torch is imported when it is used, not before.
 
 from lrtransfer.practice.check import CoordinateCheck, coordinate_check
 from lrtransfer.practice.groups import ParameterGroups, initialise, parameter_groups
-from lrtransfer.practice.pictures import draw_check
+from lrtransfer.practice.pictures import SweepCurve, draw_check, draw_sweeps
 from lrtransfer.practice.sweep import BestRate, best_rate, rate_sweep
 
 __all__ = [
     "BestRate",
     "CoordinateCheck",
     "ParameterGroups",
+    "SweepCurve",
     "best_rate",
     "coordinate_check",
     "draw_check",
+    "draw_sweeps",
     "initialise",
     "parameter_groups",
     "rate_sweep",
