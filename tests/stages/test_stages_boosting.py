@@ -7,17 +7,12 @@ import sys
 import numpy as np
 import pytest
 
+from lrtransfer.stages.boosting import curves, samples
 from lrtransfer.stages.boosting import ensembles as boosting
-from lrtransfer.stages.boosting import samples
-from lrtransfer.stages.boosting.ensembles import (
-    Sample,
-    boost,
-    boosting_curves,
-    kernel_smoother,
-    load_sample,
-    smoothed_nesterov,
-)
-from lrtransfer.stages.boosting.learners import tree_learner
+from lrtransfer.stages.boosting.curves import boosting_curves
+from lrtransfer.stages.boosting.ensembles import boost, smoothed_nesterov
+from lrtransfer.stages.boosting.learners import kernel_smoother, tree_learner
+from lrtransfer.stages.boosting.samples import Sample, load_sample
 from lrtransfer.stages.functional.convex import momenta
 
 
@@ -159,7 +154,7 @@ def test_curves_are_runs_of_boost():
 
 
 def test_a_rate_study_is_its_curves_at_shares_of_the_theorys_step():
-    study = boosting.rate_study("breast_cancer", (0.5, 2.0), methods=["zero", "schedule"], stages=3, splits=[0, 1])
+    study = curves.rate_study("breast_cancer", (0.5, 2.0), methods=["zero", "schedule"], stages=3, splits=[0, 1])
     assert study.train.shape == study.test.shape == (4, 2, 2, 2) and study.captured.shape == (3, 2, 2, 2)
     alone = boosting_curves("breast_cancer", methods=["zero", "schedule"], stages=3, splits=[0, 1], lr=8.0)  # L = 1/4
     np.testing.assert_array_equal(study.test[:, 1], alone.test)
@@ -172,7 +167,7 @@ def test_a_rate_study_is_its_curves_at_shares_of_the_theorys_step():
 
 
 def test_a_run_that_diverges_leaves_the_others_alone():
-    one, many = (boosting.rate_study("diabetes", shares, stages=60, splits=[0]) for shares in ((0.1,), (0.1, 1e3)))
+    one, many = (curves.rate_study("diabetes", shares, stages=60, splits=[0]) for shares in ((0.1,), (0.1, 1e3)))
     assert np.isinf(many.train[-1, 1]).any() and np.isfinite(one.train).all()
     np.testing.assert_array_equal(many.test[:, 0], one.test[:, 0])
     assert not np.isnan(many.train).any() and np.isfinite(many.captured).all()
@@ -180,12 +175,12 @@ def test_a_run_that_diverges_leaves_the_others_alone():
 
 def test_the_split_that_chooses_a_rate_is_not_reported():
     losses = np.array([[[1.0, 7.0, 8.0], [5.0, 3.0, 4.0]], [[2.0, 0.0, 0.0], [np.inf, 0.0, 0.0]]])
-    best, reported = boosting.chosen_rates(losses)
+    best, reported = curves.chosen_rates(losses)
     np.testing.assert_array_equal(best, [0, 0])
     np.testing.assert_array_equal(reported, [[7.0, 8.0], [3.0, 4.0]])
     for bad in (losses[:, :, :1], losses[0], losses * np.nan):
         with pytest.raises(ValueError, match="losses"):
-            boosting.chosen_rates(bad)
+            curves.chosen_rates(bad)
 
 
 @pytest.mark.parametrize("learner", ["tree", "kernel"])
@@ -236,13 +231,13 @@ def test_more_refusals():
         kernel_smoother(X, others, 0.0)
     for bad in ([], [0.0], 0.5):
         with pytest.raises(ValueError, match="shares"):
-            boosting.rate_study("diabetes", bad)
+            curves.rate_study("diabetes", bad)
     for bad, named in (
         (Sample(X, y, "hinge"), "loss"),
         (Sample(X, y[:30], "squared"), "X of shape"),
         (Sample(X.tolist(), y.tolist(), "logistic"), "-1 or"),
     ):
-        for call in (boosting_curves, boosting.rate_study):
+        for call in (boosting_curves, curves.rate_study):
             with pytest.raises(ValueError, match=named):
                 call(bad, stages=2)
     for bad in ({"splits": 3}, {"lr": []}):

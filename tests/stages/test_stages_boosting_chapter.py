@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lrtransfer.stages.boosting import experiments as trees
-from lrtransfer.stages.boosting.ensembles import boosting_curves, rate_study
+from lrtransfer.stages.boosting.curves import boosting_curves, rate_study
 from lrtransfer.stages.boosting.samples import SMOOTHNESS
 
 pytest.importorskip("sklearn")

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lrtransfer.stages.boosting.ensembles import load_sample
 from lrtransfer.stages.boosting.learners import tree_learner
+from lrtransfer.stages.boosting.samples import load_sample
 
 
 @pytest.mark.parametrize("data", ["diabetes", "breast_cancer"])

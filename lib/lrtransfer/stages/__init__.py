@@ -3,16 +3,19 @@
 Importable from here is what needs no module's name beside it. By folder:
 
 ``linear``        deep linear residual networks, one layer trained at a time
-    ``course``, ``excess``        the loop over stages; runs, excess losses, the problems of the chapter
+    ``course``, ``excess``        the loop over stages; runs and excess losses
+    ``problems``                  the problems of the chapter
     ``far_starts``                the three methods on a grid of condition numbers and distances
     ``speed``                     how fast a run falls: by theorem, and read off curves
-    ``theory``, ``proof``         constants of the theorem and its ball; every inequality of the proof along a run
-    ``robust``                    Nesterov's method with errors: random, adversarial, the exact thresholds
+    ``theory``, ``ball``          constants of the theorem, its ball, and the warm-up that leads there
+    ``proof``                     every inequality of the proof along a run
     ``random_init``, ``noise``    random layers: mean, second moment and floor; courses at several steps
+``errors``        Nesterov's method with errors in its momentum: ``perturbed`` runs, and the thresholds in ``robust``
 ``functional``    stages in function space
-    ``operators``, ``explicit``   the starts of a stage; the same with every function and layer written out
+    ``losses``, ``operators``     losses of predictors; the starts of a stage
+    ``steps``, ``explicit``       a stage's end; the same with every function and layer written out
     ``convex``                    rates on convex problems
-``boosting``      boosting with copied learners on real data: ``ensembles``, ``learners``, ``samples``
+``boosting``      boosting with copied learners on real data: ``ensembles``, ``curves``, ``learners``, ``samples``
 ``all_layers``    every layer trained: ``training``, ``curvature``, ``comparison`` of starts in pairs
 ``transformer``   a masked language model grown block by block: ``text``, ``settings``, ``network``, ``training``,
                   ``task`` and ``runs`` of the sweeps, ``readings`` of what was compared
@@ -25,6 +28,8 @@ Source: "Stacking as accelerated gradient descent".
 """
 
 from lrtransfer.numerics.fits import power_law
+from lrtransfer.stages.errors.perturbed import PerturbedRun, perturbed_nesterov
+from lrtransfer.stages.errors.robust import critical_alpha, potential_growth, resonance, stability_alpha
 from lrtransfer.stages.functional.explicit import (
     ExplicitRun,
     explicit_layers,
@@ -32,21 +37,17 @@ from lrtransfer.stages.functional.explicit import (
     explicit_sum,
     last_layer_descent,
 )
+from lrtransfer.stages.functional.losses import SampleLoss, logistic_loss, squared_loss
 from lrtransfer.stages.functional.operators import (
     FunctionalRun,
-    SampleLoss,
     bent_problem,
-    early_stopped,
     linear_draw,
     linear_extension,
-    logistic_loss,
-    minimise_stage,
-    random_steps,
     smooth_extension,
-    smoothed,
-    squared_loss,
     train,
 )
+from lrtransfer.stages.functional.steps import early_stopped, minimise_stage, random_steps, smoothed
+from lrtransfer.stages.linear.ball import Ball, WarmupStages, ball, edge_start, warmup_stages
 from lrtransfer.stages.linear.excess import (
     METHODS,
     Explosions,
@@ -55,19 +56,11 @@ from lrtransfer.stages.linear.excess import (
     default_beta,
     excess_loss,
     explosions,
-    problem,
     run,
 )
+from lrtransfer.stages.linear.problems import problem
 from lrtransfer.stages.linear.proof import Inequality, Tally, audit, inequalities, potential, tally
 from lrtransfer.stages.linear.random_init import RandomMoments, RandomRun, additive_floor, random_moments, random_run
-from lrtransfer.stages.linear.robust import (
-    PerturbedRun,
-    critical_alpha,
-    perturbed_nesterov,
-    potential_growth,
-    resonance,
-    stability_alpha,
-)
 from lrtransfer.stages.linear.speed import (
     contraction,
     decay_rate,
@@ -75,19 +68,7 @@ from lrtransfer.stages.linear.speed import (
     late_rates,
     windowed_rate,
 )
-from lrtransfer.stages.linear.theory import (
-    Ball,
-    Constants,
-    WarmupStages,
-    ball,
-    constants,
-    edge_start,
-    lemma_bounds,
-    printed_alpha,
-    proof_alpha,
-    rate,
-    warmup_stages,
-)
+from lrtransfer.stages.linear.theory import Constants, constants, lemma_bounds, printed_alpha, proof_alpha, rate
 
 __all__ = [
     "METHODS",

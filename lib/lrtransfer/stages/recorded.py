@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lrtransfer.numerics.arguments import choice
 from lrtransfer.stages.linear.exact import in_enough_digits
-from lrtransfer.stages.linear.excess import problem
+from lrtransfer.stages.linear.problems import problem
 from lrtransfer.stages.transformer.experiments import STAGES_PRESETS, StageComparison, StagesPreset, compare_starts
 from lrtransfer.stages.transformer.settings import StagedTransformer
 from lrtransfer.stages.transformer.text import topics

@@ -9,7 +9,7 @@ from lrtransfer.numerics import arguments
 from lrtransfer.stages.all_layers.comparison import Interval, log_interval
 from lrtransfer.stages.all_layers.curvature import largest_curvature
 from lrtransfer.stages.all_layers.training import AllLayersRun
-from lrtransfer.stages.linear.excess import problem
+from lrtransfer.stages.linear.problems import problem
 
 Array = NDArray[np.float64]
 

@@ -11,13 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.estimates import mean_and_error, quantile
-from lrtransfer.stages.boosting.ensembles import (
-    BoostingRun,
-    boost,
-    chosen_rates,
-    rate_study,
-    smoothed_nesterov,
-)
+from lrtransfer.stages.boosting.curves import chosen_rates, rate_study
+from lrtransfer.stages.boosting.ensembles import BoostingRun, boost, smoothed_nesterov
 from lrtransfer.stages.boosting.learners import kernel_smoother
 from lrtransfer.stages.boosting.samples import SMOOTHNESS, load_sample
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics import arguments
 
@@ -101,3 +101,16 @@ def pseudo_residual(F: Array, y: Array, loss: str) -> Array:
         (..., n).
     """
     return y - F if loss == "squared" else y * np.exp(-np.logaddexp(0.0, y * F))
+
+
+def checked_pair(name: str, X: ArrayLike, target: str, y: ArrayLike, loss: str) -> tuple[Array, Array]:
+    """Inputs (n, features) and targets (n,) that fit each other and the loss."""
+    inputs, targets = arguments.finite(name, X), arguments.finite(target, y)
+    if inputs.ndim < 2 or targets.shape != inputs.shape[:-1] or inputs.size == 0:
+        raise ValueError(
+            f"{name} of shape {inputs.shape} and {target} of shape {targets.shape} are not allowed: they must be "
+            "(n, features) and (n,)."
+        )
+    if loss == "logistic" and not (np.abs(targets) == 1).all():
+        raise arguments.refuse(target, float(targets[np.abs(targets) != 1][0]), "-1 or +1 for the logistic loss")
+    return inputs, targets

@@ -10,15 +10,9 @@ from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.estimates import in_errors, mean_and_error
-from lrtransfer.stages.functional.operators import (
-    SampleLoss,
-    bent_problem,
-    early_stopped,
-    random_steps,
-    smooth_extension,
-    smoothed,
-    train,
-)
+from lrtransfer.stages.functional.losses import SampleLoss
+from lrtransfer.stages.functional.operators import bent_problem, smooth_extension, train
+from lrtransfer.stages.functional.steps import early_stopped, random_steps, smoothed
 from lrtransfer.stages.linear.course import Floats
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
-from lrtransfer.stages.functional.operators import SampleLoss, predictions
+from lrtransfer.stages.functional.losses import SampleLoss, predictions
 from lrtransfer.stages.linear.course import EXPLODED, Floats, SingularIterate, frobenius, spectrum, square
 
 Rule = Callable[[list[Floats]], ArrayLike]  # from the functions or layers so far, first one first, to the next one

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lrtransfer.stages.errors.perturbed import perturbed_nesterov
+from lrtransfer.stages.errors.robust import potential_growth
+from lrtransfer.stages.linear.ball import ball, edge_start
 from lrtransfer.stages.linear.course import METHODS, Floats
-from lrtransfer.stages.linear.excess import problem, run
+from lrtransfer.stages.linear.excess import run
+from lrtransfer.stages.linear.problems import problem
 from lrtransfer.stages.linear.proof import Tally, audit, potential, tally
-from lrtransfer.stages.linear.robust import perturbed_nesterov, potential_growth
 from lrtransfer.stages.linear.speed import first_below
-from lrtransfer.stages.linear.theory import ball, edge_start, lemma_bounds, printed_alpha, proof_alpha, rate
+from lrtransfer.stages.linear.theory import lemma_bounds, printed_alpha, proof_alpha, rate
 
 CONSTANTS = {"printed": printed_alpha, "proved": proof_alpha}
 

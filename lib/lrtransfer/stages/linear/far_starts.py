@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from lrtransfer.numerics import arguments
 from lrtransfer.stages.linear.course import METHODS, Setting, SingularIterate
-from lrtransfer.stages.linear.excess import excess_loss, problem
+from lrtransfer.stages.linear.excess import excess_loss
+from lrtransfer.stages.linear.problems import problem
 
 Array = NDArray[np.float64]
 

@@ -16,18 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics import arguments
+from lrtransfer.stages.linear.ball import ball, edge_start
 from lrtransfer.stages.linear.course import Floats, frobenius, inverses
-from lrtransfer.stages.linear.excess import StagesRun, problem
+from lrtransfer.stages.linear.excess import StagesRun
 from lrtransfer.stages.linear.excess import run as run_stages
-from lrtransfer.stages.linear.theory import (
-    Constants,
-    ball,
-    constants,
-    edge_start,
-    lemma_bounds,
-    printed_alpha,
-    proof_alpha,
-)
+from lrtransfer.stages.linear.problems import problem
+from lrtransfer.stages.linear.theory import Constants, constants, lemma_bounds, printed_alpha, proof_alpha
 
 
 @dataclass(frozen=True)

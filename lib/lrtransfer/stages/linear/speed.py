@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.fits import line
 from lrtransfer.stages.linear.course import Floats
-from lrtransfer.stages.linear.excess import excess_loss, problem
+from lrtransfer.stages.linear.excess import excess_loss
+from lrtransfer.stages.linear.problems import problem
 
 _WINDOWS = {"gd": (2, 4, 1.0), "stacking": (40, 80, 0.5), "nesterov": (40, 80, 0.5)}  # from, to, in kappa ** power
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
-from lrtransfer.stages.linear.course import Floats, Setting, default_beta
+from lrtransfer.stages.linear.course import Floats, default_beta
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def constants(kappa: ArrayLike) -> Constants:
     ----------
     Lemma 3.2 and its proof, Sec. 3.
     """
-    k = _above("kappa", kappa, 1.0)
+    k = at_least("kappa", kappa, 1.0)
     s = np.sqrt(k)
     return Constants(
         kappa=k[()],
@@ -138,7 +138,7 @@ def printed_alpha(kappa: ArrayLike) -> Floats:
     ----------
     Theorem 3.1.
     """
-    k = _above("kappa", kappa, 9.0, "as the printed alpha is the root of a negative number below; see proof_alpha")
+    k = at_least("kappa", kappa, 9.0, "as the printed alpha is the root of a negative number below; see proof_alpha")
     s = np.sqrt(k)
     return (1 / ((k - 1) * np.sqrt(2 * s * (k - 1) * (s - 3))))[()]
 
@@ -169,101 +169,8 @@ def proof_alpha(kappa: ArrayLike) -> Floats:
     ----------
     Fact 3.9's last display, (2 + 2/gamma)(1 + gamma/2) alpha^2 / tau^2 <= 2 rho / mu, with equality.
     """
-    s = np.sqrt(_above("kappa", kappa, 1.0))
+    s = np.sqrt(at_least("kappa", kappa, 1.0))
     return (np.sqrt((s - 1) / (2 * s * (2 * s - 1) * (4 * s - 3))) / (s + 1))[()]
-
-
-@dataclass(frozen=True)
-class Ball:
-    """The neighbourhood of Theorem 3.1.
-
-    Attributes
-    ----------
-    delta
-        excess loss at the start
-    eta
-        distance |W_t - W*| along the run
-    """
-
-    delta: Floats
-    eta: Floats
-
-
-def ball(
-    kappa: ArrayLike, sigma_min: ArrayLike, d: int, mu: ArrayLike = 1.0, *, alpha: ArrayLike | None = None
-) -> Ball:
-    """How near the optimum Theorem 3.1 must start, and how near its proof keeps the iterates.
-
-        delta = mu alpha^2 sigma_min^2 / (256 beta^2 d),   eta = sqrt(16 delta / mu)
-
-    All arguments but ``d`` broadcast.
-
-    Parameters
-    ----------
-    kappa
-        condition number, > 9 with the printed alpha and > 1 otherwise
-    sigma_min
-        smallest singular value of the teacher, positive
-    d
-        size of the matrices
-    mu
-        strong convexity: the smallest eigenvalue of Sigma
-    alpha
-        perturbation allowed; ``printed_alpha`` by default
-
-    Returns
-    -------
-    Ball
-        delta and eta of the broadcast shape.
-
-    Raises
-    ------
-    ValueError
-        naming the argument.
-
-    References
-    ----------
-    Theorem 3.1.
-    """
-    k = _above("kappa", kappa, 1.0)
-    size = printed_alpha(k) if alpha is None else arguments.positive("alpha", alpha)
-    smallest, strong = arguments.positive("sigma_min", sigma_min), arguments.positive("mu", mu)
-    d = arguments.count("d", d, minimum=1)
-    arguments.broadcast(kappa=k, sigma_min=smallest, mu=strong, alpha=size)
-    eta = size * smallest / (4 * default_beta(k) * np.sqrt(d))
-    return Ball((strong * eta**2 / 16)[()], eta[()])
-
-
-def edge_start(teacher: ArrayLike, covariance: ArrayLike, delta: ArrayLike) -> Floats:
-    """A start on the way from the teacher to the identity whose excess loss is delta: the edge of the ball.
-
-        W_0 = W* + c (I - W*),    c > 0 such that (1/2) Tr((W_0 - W*) Sigma (W_0 - W*)') = delta
-
-    Parameters
-    ----------
-    teacher, covariance
-        as in ``linear.run``, (..., d, d), the teacher not the identity
-    delta
-        positive, (...)
-
-    Returns
-    -------
-    ndarray
-        W_0, (..., d, d).
-
-    Raises
-    ------
-    ValueError
-        naming the argument, a teacher that is the identity among them.
-    """
-    target = arguments.positive("delta", delta)
-    s = Setting("gd", teacher, covariance, 0, None, None, None, 0)
-    offset = np.eye(s.shape[-1]) - s.teacher
-    whole = s.excess(offset)
-    if not (whole > 0).all():
-        raise ValueError("teacher is the identity: there is no way from it to the identity to start on.")
-    arguments.broadcast(delta=target, teacher=whole)
-    return s.teacher + np.sqrt(target / whole)[..., None, None] * offset
 
 
 def lemma_bounds(
@@ -314,89 +221,8 @@ def lemma_bounds(
     return np.broadcast_to(first, (t.shape[0], *shape)), np.broadcast_to(second, (t.shape[0], *shape))
 
 
-@dataclass(frozen=True)
-class WarmupStages:
-    """Stages until Theorem 3.1 applies, from the first iterate.
-
-    Attributes
-    ----------
-    delta
-        excess loss at which stacking may begin
-    formula
-        T_0 of Corollary 3.6, kappa log((l(W_1) - l*)/delta) + 2, and 0 where that is negative
-    descent
-        first stage at which plain descent is at most delta
-    stacking
-        the same for stacking from the first stage; -1 if not within ``cap`` stages
-    """
-
-    delta: float
-    formula: float
-    descent: int
-    stacking: int
-
-
-def warmup_stages(
-    teacher: ArrayLike,
-    covariance: ArrayLike,
-    *,
-    start: ArrayLike | None = None,
-    alpha: float | None = None,
-    cap: int = 5000,
-) -> WarmupStages:
-    """How long the warm-up of Corollary 3.6 is: by its formula, as plain descent needs it, and without one.
-
-    Parameters
-    ----------
-    teacher, covariance, start
-        one problem, (d, d) each, as in ``linear.run``
-    alpha
-        the perturbation allowed; ``printed_alpha`` by default
-    cap
-        stages after which stacking is given up
-
-    Returns
-    -------
-    WarmupStages
-        all three, and delta.
-
-    Raises
-    ------
-    ValueError
-        as ``linear.run`` and ``ball`` do, and for more than one problem.
-
-    References
-    ----------
-    Corollary 3.6.
-    """
-    s = Setting("gd", teacher, covariance, 1, None, start, None, 0)
-    if len(s.shape) != 2:
-        raise ValueError(f"teacher and covariance of shape {s.shape} are not allowed: one problem, (d, d), at a time.")
-    smallest = float(np.linalg.svd(s.teacher, compute_uv=False)[-1])
-    delta = float(ball(s.kappa, smallest, s.shape[-1], s.mu, alpha=alpha).delta)
-    eigenvalues, basis = np.linalg.eigh(s.covariance)
-    weights = 0.5 * eigenvalues * (((s.start - s.teacher) @ basis) ** 2).sum(axis=0)
-    shrink = 1 - eigenvalues / eigenvalues[-1]
-
-    def plain(t: int) -> float:
-        with np.errstate(under="ignore"):
-            return float(weights @ shrink ** (2 * t))
-
-    low, high = 0, 1
-    while plain(high) > delta:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if plain(middle) > delta else (low, middle)
-    descent = 0 if plain(0) <= delta else high
-    stacked = Setting("stacking", teacher, covariance, cap, None, start, None, 0)
-    reached = next((t for t, error in enumerate(stacked.course()) if stacked.excess(error) <= delta), -1)
-    over = plain(1) / delta
-    formula = max(float(s.kappa) * float(np.log(over)) + 2, 0.0) if over > 0 else 0.0
-    return WarmupStages(delta, formula, descent, reached)
-
-
-def _above(name: str, value: ArrayLike, least: float, why: str = "") -> Floats:
+def at_least(name: str, value: ArrayLike, least: float, why: str = "") -> Floats:
+    """Finite numbers above ``least``; ``why`` ends the refusal."""
     array = arguments.finite(name, value)
     if (array <= least).any():
         bad = float(array[array <= least].flat[0]) if array.ndim else float(array)
