@@ -96,10 +96,10 @@ def test_the_list_has_no_name_that_is_gone():
     assert set(NAMES) >= LEFT
 
 
-def _misspelt(depth: int) -> int:
+def _unknown(depth: int) -> int:
     """A docstring with a wrong header.
 
-    Paramters
+    Arguments
     ---------
     depth
         a number
@@ -123,8 +123,8 @@ def _short(depth: int, width: int) -> int:
 
 
 def test_the_check_sees_what_is_wrong():
-    with pytest.raises(UserWarning, match="Unknown section Paramters"):
-        faults(_misspelt)
+    with pytest.raises(UserWarning, match="Unknown section Arguments"):
+        faults(_unknown)
     assert faults(_short) == [
         "does not describe width",
         "describes size, which the signature lacks",

@@ -22,7 +22,7 @@ Shape = tuple[int, int, int]  # height, width, channels
 
 
 class Scaled(nn.Module):
-    """A weight with its scale; ``key`` names its random draw (see ``network.stream``)."""
+    """A weight with its scale; ``key`` names its random draw (see ``numerics.random.stream``)."""
 
     def __init__(self, s: NetworkSettings, role: str, shape: tuple[int, ...], fan_in: int, key: tuple[int, ...]):
         super().__init__()
