@@ -49,9 +49,10 @@ from lrtransfer.residual.recorded import optima_by
 from lrtransfer.residual.recorded import read as read_recorded
 from lrtransfer.residual.theory.fitting import fitting_lr, fitting_rates
 from lrtransfer.residual.theory.gaps import depth_gaps, doubling_gaps, wide_gaps, width_gaps
-from lrtransfer.residual.theory.lazy import LazyProfile, lazy_outputs, linear_ntk, relu_ntk, relu_profile
+from lrtransfer.residual.theory.lazy import LazyProfile, linear_ntk, relu_ntk, relu_profile
 from lrtransfer.residual.theory.linear_limit import LinearLimit, best_theory_lr, linear_kernels, linear_limit
 from lrtransfer.residual.theory.nonlinear_limit import NonlinearLimit, nonlinear_limit
+from lrtransfer.residual.theory.outputs import lazy_outputs
 from lrtransfer.residual.theory.trained_ensemble import empirical_ntk, train_ensemble
 from lrtransfer.sweeps.run import run as run_sweep
 from lrtransfer.sweeps.settings_file import read_sweep, shipped

@@ -35,7 +35,10 @@ from lrtransfer.numerics import arguments
 
 Array = NDArray[np.float64]
 
+
 LAYERS = ("read_in", "hidden", "readout")
+
+
 _RTOL, _ATOL = 1e-11, 1e-13
 
 
@@ -199,50 +202,6 @@ def linear_ntk(depth: ArrayLike, branch: float = 0.5, *, layers: Sequence[str] =
         growth = np.where(endless, math.e if exponent == 0.5 else 1.0, (1 + b) ** finite_depth)
         inner = np.where(endless, 1.0 if exponent == 0.5 else 0.0, finite_depth * b / (1 + b))
         return (growth * (("read_in" in trained) + ("readout" in trained) + ("hidden" in trained) * inner))[()]
-
-
-def lazy_outputs(lr: float, kernel: ArrayLike, target: ArrayLike, steps: int) -> Array:
-    """Training in the lazy limit: f_{t+1} = f_t + (lr / P) K (y - f_t), f_0 = 0, for P inputs.
-
-    Parameters
-    ----------
-    lr
-        base rate, not negative
-    kernel
-        K, (P, P), symmetric; for a single input it and the target may be two numbers
-    target
-        y, (P,)
-    steps
-        number of updates
-
-    Returns
-    -------
-    ndarray
-        f_t, (steps + 1,) + shape of ``target``; ``inf`` where a run overflows.
-
-    Raises
-    ------
-    ValueError
-        naming the argument.
-
-    References
-    ----------
-    Proposition 2 of the paper.
-    """
-    rate = arguments.one("lr", arguments.finite("lr", lr, minimum=0.0))
-    k, y = arguments.finite("kernel", kernel), arguments.finite("target", target)
-    steps = arguments.count("steps", steps)
-    if y.ndim > 1 or k.shape != y.shape * 2 or not np.allclose(k, k.T):
-        raise arguments.refuse("kernel", kernel, f"symmetric, of shape (P, P) for P = {max(y.size, 1)} targets")
-    matrix = np.atleast_2d(k)
-    rest = np.empty((steps + 1, y.size))
-    rest[0] = y.ravel()
-    with np.errstate(all="ignore"):
-        for t in range(steps):
-            rest[t + 1] = rest[t] - rate / y.size * matrix @ rest[t]
-        f = y.ravel() - rest
-    finite_so_far = np.logical_and.accumulate(np.isfinite(f).all(axis=1))
-    return np.where(finite_so_far[:, None], f, np.inf).reshape(steps + 1, *y.shape)
 
 
 def _arc_cosine(c: Array) -> Array:

@@ -1,0 +1,112 @@
+"""The house: arrows go one way, no circles, no private module shared, nothing too large to hold in mind."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+LIB = Path(__file__).resolve().parents[1] / "lib"
+PACKAGE = LIB / "lrtransfer"
+SHARED = ("numerics", "rates", "modules", "sweeps", "images", "page")
+PAPERS = ("depth", "width", "layers", "residual", "stages")
+# What each room may import, besides itself. ``cli`` looks the papers up by name, but for the one rule that it prints.
+ALLOWED = {
+    "numerics": set(),
+    "modules": {"numerics"},
+    "rates": {"numerics"},
+    "sweeps": {"numerics", "rates"},
+    "images": {"numerics", "sweeps"},
+    "page": {"numerics", "rates"},
+    **{paper: set(SHARED) for paper in PAPERS},
+    "practice": {*SHARED, *PAPERS},
+    "cli": {*SHARED, "depth", "practice"},
+}
+MOST_LINES, MOST_MODULES = 325, 14
+
+
+def modules() -> dict[str, Path]:
+    """Every module of the package by its dotted name."""
+    names = {}
+    for path in PACKAGE.rglob("*.py"):
+        name = ".".join(path.relative_to(LIB).with_suffix("").parts)
+        names[name.removesuffix(".__init__")] = path
+    return names
+
+
+MODULES = modules()
+
+
+def imports(name: str) -> Iterator[str]:
+    """The package's modules that a module imports, also within functions, but not those for the types alone."""
+    for node in _imports(ast.parse(MODULES[name].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found = [alias.name for alias in node.names]
+        else:
+            assert node.level == 0, f"{name} imports by dots"
+            found = [f"{node.module}.{alias.name}" for alias in node.names]
+            found = [each if each in MODULES else str(node.module) for each in found]
+        yield from (each for each in found if each in MODULES and each != name)
+
+
+def _imports(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            continue
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        yield from _imports(node)
+
+
+def room(name: str) -> str:
+    return name.split(".")[1] if "." in name else ""
+
+
+ARROWS = {name: sorted(set(imports(name))) for name in MODULES}
+
+
+@pytest.mark.parametrize("name", sorted(set(map(room, MODULES)) - {""}))
+def test_arrows_go_one_way(name):
+    assert name in ALLOWED, f"{name} is a new room: say in ALLOWED what it may import"
+    wrong = [
+        f"{module} -> {target}"
+        for module, targets in ARROWS.items()
+        for target in targets
+        if room(module) == name and room(target) not in {name, "", *ALLOWED[name]}
+    ]
+    assert not wrong, wrong
+
+
+def test_no_file_imports_itself_by_way_of_others():
+    # A package's __init__ gathers what lies in it; modules inside import each other and not the gathering.
+    done: set[str] = set()
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        assert name not in path, " -> ".join([*path[path.index(name) :], name])
+        if name not in done:
+            for target in ARROWS[name]:
+                visit(target, (*path, name))
+            done.add(name)
+
+    for name in MODULES:
+        visit(name, ())
+
+
+def test_no_private_module_is_imported_by_another():
+    private = [(m, t) for m, targets in ARROWS.items() for t in targets if t.rpartition(".")[2].startswith("_")]
+    assert not private, private
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in MODULES.values()}), ids=lambda f: f.name)
+def test_no_folder_holds_more_than_a_dozen_or_so_modules(folder):
+    assert len([p for p in folder.glob("*.py") if p.name != "__init__.py"]) <= MOST_MODULES
+
+
+def test_no_file_is_longer_than_one_person_holds_in_mind():
+    long = {
+        path.relative_to(LIB.parent).as_posix(): lines
+        for root in (LIB, LIB.parent / "tests", LIB.parent / "tools")
+        for path in root.rglob("*.py")
+        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > MOST_LINES
+    }
+    assert not long, long
