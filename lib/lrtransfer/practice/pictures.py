@@ -76,7 +76,17 @@ def draw_check(check: CoordinateCheck, most: int = 10) -> Figure:
 
 @dataclass(frozen=True)
 class SweepCurve:
-    """A curve of a sweep: its ``name``, rates ``lrs`` (lrs,) and final ``losses`` (lrs, seeds)."""
+    """A curve of a sweep.
+
+    Attributes
+    ----------
+    name
+        for the legend
+    lrs
+        rates (lrs,)
+    losses
+        final losses (lrs, seeds), inf where a run diverged
+    """
 
     name: str
     lrs: NDArray[np.float64]
