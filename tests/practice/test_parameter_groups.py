@@ -177,6 +177,35 @@ def test_depth_rules_under_either_optimiser():
     assert rule("block", "sgd", depth=8).lr == rule("block", "adam", depth=8).lr == 1  # their own exponents
 
 
+class Stack(nn.Module):
+    """Residual blocks of one matrix, their branches times (depth / 4)^-a."""
+
+    def __init__(self, depth, a):
+        super().__init__()
+        self.first, self.out, self.multiplier = nn.Linear(8, 64), nn.Linear(64, 4), (depth / 4) ** -a
+        self.blocks = nn.ModuleList(nn.Linear(64, 64, bias=False) for _ in range(depth))
+        nn.init.zeros_(self.out.weight)
+
+    def forward(self, x):
+        h = self.first(x)
+        for block in self.blocks:
+            h = h + self.multiplier * block(torch.relu(h))
+        return self.out(h)
+
+
+@pytest.mark.parametrize(("optimiser", "a"), [("sgd", 0.5), ("sgd", 1.0), ("adam", 1.0), ("adam", 0.5)])
+def test_the_output_moves_alike_at_every_depth(optimiser, a):
+    def grouped(model):
+        depth = len(model.blocks) / 4
+        lr = {"sgd": 0.02, "adam": 3e-4}[optimiser]
+        groups = parameter_groups(model, Stack(4, a), optimiser=optimiser, lr=lr, depth_ratio=depth, branch=a)
+        return by(groups, optimiser)
+
+    batch = draw(16, 8), torch.arange(16) % 4
+    found = coordinate_check(lambda d: Stack(d, a), (8, 16, 64), batch, loss, grouped, seeds=8, axis="depth")
+    assert found.verdicts[0] == "level", str(found)
+
+
 def test_roles_decay_epsilon_and_what_the_model_must_do():
     model, base = Transformer(64), Transformer(16)
     groups = parameter_groups(model, base, optimiser="adamw", lr=0.01, weight_decay=0.1)

@@ -110,19 +110,21 @@ def watching(modules: Mapping[str, nn.Module], *, inputs: bool = False) -> Itera
         is not there.
     """
     seen: dict[str, Place] = {}
+    begun: dict[str, Tensor] = {}  # apart, for an outer module begins before those inside it and ends after them
 
     def record(name: str) -> Any:
         def hook(_module: Any, positional: Any, named: Any, output: Any) -> None:
             place = seen.setdefault(name, Place())
             place.outputs.append({path: value.detach().clone() for path, value in tensors_of(output)})
             if inputs:
+                place.state = begun.get(name)
                 place.inputs = tuple(map(_copy, positional)), {key: _copy(value) for key, value in named.items()}
 
         return hook
 
     def begin(name: str) -> Any:
         def hook(_module: Any, _positional: Any) -> None:
-            seen.setdefault(name, Place()).state = torch.get_rng_state()
+            begun[name] = torch.get_rng_state()
 
         return hook
 
