@@ -20,10 +20,6 @@ ROOMS = ("depth", "width", "layers", "residual", "stages", "practice", "rates")
 # Names that are still to be written in this dialect. The list may only shrink: a test fails for a name on it that is
 # done, or gone.
 TO_DO = {
-    "width": """
-        break_probability break_slopes coefficient_draws exact_argmin grid_argmin grid_rms limit_spread
-        one_step_cost predicted_cost shows_break sweep_error synthetic_data
-    """,
     "residual": """
         ConvNet CoordinateCheck Curve CurveResult LayerScale NetworkSettings ResNet ResidualMLP Scales Store
         Sweep VisionTransformer as_dict coordinate_check coordinate_check_model evaluation_steps export

@@ -20,8 +20,9 @@ Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), arXiv:2511.
 from lrtransfer.numerics.lazy_gaussian import Euclidean, LazyGaussian, Rotated
 from lrtransfer.width.breaks import break_probability, break_slopes, shows_break
 from lrtransfer.width.cost import one_step_cost, predicted_cost, transfer_cost
-from lrtransfer.width.data import limit_lr, sp_limit_lr
+from lrtransfer.width.data import limit_lr, sp_limit_lr, synthetic_data
 from lrtransfer.width.features import feature_updates, scaling_exponent
+from lrtransfer.width.optimum import tied_lrs
 from lrtransfer.width.spread import (
     coefficient_draws,
     exact_argmin,
@@ -29,8 +30,6 @@ from lrtransfer.width.spread import (
     grid_rms,
     limit_spread,
     sweep_error,
-    synthetic_data,
-    tied_lrs,
 )
 from lrtransfer.width.training import lowest_minima, one_step_coefficients, optimal_lr, training_loss
 from lrtransfer.width.two_steps import two_step_form

@@ -21,11 +21,28 @@ Array = NDArray[np.float64]
 def break_slopes(widths: ArrayLike, errors: ArrayLike, at: float = 1024) -> tuple[Array, Array]:
     """Least-squares slopes of log error against log width up to ``at`` and from ``at`` on.
 
-    ``widths`` (widths,), positive; ``errors`` (widths, ...), nonnegative, in any unit; returns two arrays of
-    shape (...). A part that contains an error of exactly zero (a grid sweep can produce it) has slope -inf.
-    Raises ValueError naming the argument, with fewer than two widths on either side of ``at``.
+    Parameters
+    ----------
+    widths
+        (widths,), positive
+    errors
+        (widths, ...), nonnegative, in any unit
+    at
+        the width that both parts include; two widths or more on either side, itself among them
 
-    Source: the break at n = 1024 that Hayou (2025) reports in Fig. 2.
+    Returns
+    -------
+    early, late : ndarray
+        (...) each; -inf for a part that contains an error of exactly zero, which a sweep over a grid can produce.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    References
+    ----------
+    The break at n = 1024 that Hayou (2025) reports in Fig. 2.
     """
     sizes, values = arguments.positive("widths", widths), arguments.finite("errors", errors, minimum=0.0)
     if sizes.ndim != 1 or values.shape[:1] != sizes.shape:
@@ -45,10 +62,24 @@ def shows_break(early: ArrayLike, late: ArrayLike) -> NDArray[np.bool_]:
 
         |early + 1/2| < 0.2    and    late < -0.8
 
-    ``early``, ``late`` as ``break_slopes`` returns them, same shape; -inf in ``late`` counts as faster.
-    Raises ValueError for a NaN.
+    Parameters
+    ----------
+    early, late
+        as ``break_slopes`` returns them, same shape; -inf in ``late`` counts as faster
 
-    Source: the break at n = 1024 that Hayou (2025) reports in Fig. 2; the bounds are this book's.
+    Returns
+    -------
+    ndarray
+        of that shape, bool.
+
+    Raises
+    ------
+    ValueError
+        for a NaN.
+
+    References
+    ----------
+    The break at n = 1024 that Hayou (2025) reports in Fig. 2; the bounds are this book's.
     """
     return (np.abs(arguments.number("early", early) + 0.5) < 0.2) & (arguments.number("late", late) < -0.8)
 
@@ -66,12 +97,34 @@ def break_probability(
 ) -> float:
     """How often an experiment with few seeds shows a break like the printed one: a share of ``shows_break``.
 
-    ``optima`` of shape (widths, draws) is a large pool; each replica picks ``seeds`` draws of every width,
-    with replacement, and forms ``sweep_error`` (``target``, ``statistic``) and ``break_slopes`` (``widths``,
-    ``at``). Returns a fraction of ``replicas``, a number in [0, 1] with standard error at most (4 replicas)^(-1/2).
-    Raises ValueError naming the argument.
+    Parameters
+    ----------
+    widths, at
+        as in ``break_slopes``
+    optima
+        (widths, draws), a large pool
+    target, statistic
+        as in ``sweep_error``
+    seeds
+        draws that each replica picks at every width, with replacement
+    replicas
+        experiments
+    seed
+        of the picks
 
-    Source: this book, on Fig. 2 of Hayou (2025).
+    Returns
+    -------
+    float
+        a fraction of ``replicas`` in [0, 1], with standard error at most (4 replicas)^(-1/2).
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    References
+    ----------
+    This book, on Fig. 2 of Hayou (2025).
     """
     pool = arguments.finite("optima", optima)
     few, many = arguments.count("seeds", seeds, minimum=1), arguments.count("replicas", replicas, minimum=1)
@@ -85,14 +138,32 @@ def break_probability(
 
 @dataclass(frozen=True)
 class BreakShares:
-    """Shares of experiments that show a break: of either kind, and those whose slope beyond it is finite."""
+    """Shares of experiments that show a break, in [0, 1].
+
+    Attributes
+    ----------
+    any
+        of either kind
+    finite
+        those whose slope beyond the break is finite
+    """
 
     any: float
     finite: float
 
     @classmethod
     def of(cls, early: ArrayLike, late: ArrayLike) -> BreakShares:
-        """The shares among slopes as ``break_slopes`` returns them, (experiments,) each."""
+        """The shares among slopes.
+
+        Parameters
+        ----------
+        early, late
+            as ``break_slopes`` returns them, (experiments,) each
+
+        Returns
+        -------
+        BreakShares
+        """
         seen = shows_break(early, late)
         return cls(float(seen.mean()), float((seen & np.isfinite(late)).mean()))
 
@@ -113,10 +184,34 @@ def shares_over_offsets(
     The grids are ``target (1 + spacing (j + o))`` with ``offsets`` values of o evenly in (-1/2, 1/2), from a tenth of
     the target to four times it; each is swept over the same draws, and the distance is the root mean square.
 
-    ``coefficients`` (widths, seeds, L + 1, d) as ``coefficient_draws`` returns them for X and y; ``widths``, ``at``
-    as in ``break_slopes``. Raises ValueError naming the argument.
+    Parameters
+    ----------
+    coefficients
+        (widths, seeds, L + 1, d) as ``coefficient_draws`` returns them
+    X, y
+        the data they were drawn for
+    widths, at
+        as in ``break_slopes``
+    target
+        the limit, normalised rate
+    spacing
+        of a grid, in units of the target, positive
+    offsets
+        number of grids, whole, from 1 on
 
-    Source: this book, on Fig. 2 of Hayou (2025).
+    Returns
+    -------
+    BreakShares
+        over the grids.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    References
+    ----------
+    This book, on Fig. 2 of Hayou (2025).
     """
     step = arguments.one("spacing", arguments.positive("spacing", spacing))
     places = (np.arange(arguments.count("offsets", offsets, minimum=1)) + 0.5) / offsets - 0.5
@@ -136,9 +231,29 @@ def shares_over_seeds(
     rng: np.random.Generator,
     at: float = 1024,
 ) -> BreakShares:
-    """How often an experiment with ``seeds`` draws of the pool (widths, draws) shows a break: root mean square.
+    """How often an experiment with few draws of a pool shows a break by the root mean square, its draws picked anew.
 
-    Each of ``replicas`` experiments picks its draws with replacement; else as ``break_probability``.
+    Else as ``break_probability``.
+
+    Parameters
+    ----------
+    optima
+        the pool, (widths, draws)
+    target
+        as in ``sweep_error``
+    widths, at
+        as in ``break_slopes``
+    seeds
+        draws that each experiment picks at every width, with replacement
+    replicas
+        experiments
+    rng
+        of the picks
+
+    Returns
+    -------
+    BreakShares
+        over the experiments.
     """
     pool = arguments.finite("optima", optima)
     picks = rng.integers(0, pool.shape[1], size=(len(pool), replicas, seeds))
@@ -161,10 +276,25 @@ def average_break_probability(
 ) -> float:
     """``break_probability`` where an experiment reports one rate a width: the optimum of the loss averaged over seeds.
 
-    ``coefficients`` (widths, draws, L + 1, d) as ``coefficient_draws`` returns them for X and y, the pool; the distance
-    is that of the one optimum from ``target``. Else as there.
+    Parameters
+    ----------
+    widths, seeds, replicas, seed, at
+        as in ``break_probability``
+    coefficients
+        the pool, (widths, draws, L + 1, d) as ``coefficient_draws`` returns them
+    X, y
+        the data they were drawn for
+    target
+        what the distance of the one optimum is taken from, normalised rate
 
-    Source: this book, on Fig. 2 of Hayou (2025).
+    Returns
+    -------
+    float
+        as ``break_probability``.
+
+    References
+    ----------
+    This book, on Fig. 2 of Hayou (2025).
     """
     pool = arguments.finite("coefficients", coefficients)
     few, many = arguments.count("seeds", seeds, minimum=1), arguments.count("replicas", replicas, minimum=1)

@@ -23,8 +23,15 @@ Array = NDArray[np.float64]
 class TransferCost:
     """Networks of several widths at transferred rates and at their own best rates.
 
-    ``lr``, the rates transferred, any shape; ``best`` rates, (widths, seeds); ``lost``, the loss at ``lr`` less that at
-    ``best``, over what the training gains at infinite width, lr.shape + (widths, seeds).
+    Attributes
+    ----------
+    lr
+        the rates transferred, any shape
+    best
+        best rates, (widths, seeds)
+    lost
+        lr.shape + (widths, seeds): the loss at ``lr`` less that at ``best``, over what the training gains at infinite
+        width
     """
 
     lr: Array
@@ -33,10 +40,24 @@ class TransferCost:
 
 
 def one_step_cost(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike) -> TransferCost:
-    """``transfer_cost`` of one step from coefficients that were drawn before, shape (widths, seeds, L + 1, d).
+    """``transfer_cost`` of one step from coefficients that were drawn before.
 
-    ``coefficients`` under muP, as ``coefficient_draws`` returns them for X and y. Raises ValueError naming the
-    argument.
+    Parameters
+    ----------
+    coefficients
+        (widths, seeds, L + 1, d), under muP, as ``coefficient_draws`` returns them
+    X, y
+        the data they were drawn for
+
+    Returns
+    -------
+    TransferCost
+        ``lr`` is eta_inf, a number.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     best = exact_argmin(coefficients, X, y)
     table, data = np.asarray(coefficients, dtype=float), regression(X, y)
@@ -68,15 +89,15 @@ def transfer_cost(
     Parameters
     ----------
     widths
-        Finite widths.
+        finite widths
     X, y, hidden_layers
-        Inputs (m, d), targets (m,), and the number L of trained matrices.
+        inputs (m, d), targets (m,), and the number L of trained matrices
     steps
-        Number of gradient steps, >= 1.
+        number of gradient steps, from 1 on
     seeds
-        One draw of the weights a seed, the same seeds at every width.
+        one draw of the weights a seed, the same seeds at every width
     lr
-        The rates that are transferred, positive, any shape; by default eta_inf, the best at infinite width.
+        the rates that are transferred, positive, any shape; by default eta_inf, the best at infinite width
 
     Returns
     -------
@@ -85,9 +106,11 @@ def transfer_cost(
     Raises
     ------
     ValueError
-        As ``optimal_lr``.
+        as ``optimal_lr`` does.
 
-    Source: derived here, a consequence of the theorem of Hayou, 'A Proof of Learning Rate Transfer under muP' (2025).
+    References
+    ----------
+    Derived here, a consequence of the theorem of Hayou, 'A Proof of Learning Rate Transfer under muP' (2025).
     """
     data, count = regression(X, y), arguments.count("steps", steps, minimum=1)
     layers = draw(math.inf, data.d, hidden_layers, parametrisation="mup", seed=0).layers  # checks hidden_layers
@@ -113,9 +136,28 @@ def predicted_cost(widths: ArrayLike, X: ArrayLike, y: ArrayLike, hidden_layers:
     """Mean of ``lost`` after one step, to leading order: ``(c / eta_inf)^2 / n`` with c of ``limit_spread``.
 
     The loss after one step at infinite width is a parabola with its vertex at eta_inf, so a rate off by a share e of
-    eta_inf loses the share e^2 of what the step gains. ``widths`` n of any shape, positive; returns that shape.
+    eta_inf loses the share e^2 of what the step gains.
 
-    Source: derived here.
+    Parameters
+    ----------
+    widths
+        n, any shape, positive
+    X, y, hidden_layers
+        as in ``limit_spread``
+
+    Returns
+    -------
+    ndarray
+        of the shape of ``widths``, without unit.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    References
+    ----------
+    Derived here.
     """
     data = regression(X, y)
     relative = limit_spread(X, y, hidden_layers) / limit_lr_of(data, hidden_layers)

@@ -167,3 +167,37 @@ def sp_limit_lr(X: ArrayLike, y: ArrayLike, hidden_layers: int, theta0: ArrayLik
     below = np.sum(np.tensordot(data.R, slope, 1) ** 2, axis=0)
     safe = np.where(below > 0, below, 1.0)
     return np.where(below > 0, data.m * data.d * above / (layers * safe), math.inf)
+
+
+def synthetic_data(m: int = 1000, d: int = 1, noise_variance: float = 0.01, *, seed: int) -> tuple[Array, Array]:
+    """Inputs and targets of the paper's experiment: ``y = w'x + eps``, x ~ N(0, I_d), w ~ N(0, I_d / d).
+
+    Parameters
+    ----------
+    m, d
+        numbers of samples and of input dimensions, whole, from 1 on
+    noise_variance
+        of eps, not negative
+    seed
+        whole number from 0; equal seeds give equal data
+
+    Returns
+    -------
+    X, y : ndarray
+        (m, d) and (m,).
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    References
+    ----------
+    Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), setup of Fig. 2.
+    """
+    samples, dim = arguments.count("m", m, minimum=1), arguments.count("d", d, minimum=1)
+    variance = float(arguments.finite("noise_variance", noise_variance, minimum=0.0))
+    rng = np.random.default_rng(arguments.count("seed", seed))
+    X = rng.standard_normal((samples, dim))
+    teacher = rng.standard_normal(dim) / math.sqrt(dim)
+    return X, X @ teacher + math.sqrt(variance) * rng.standard_normal(samples)

@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics import arguments
 from lrtransfer.rates import OnEdgeWarning
-from lrtransfer.width.data import Regression
+from lrtransfer.width.data import Regression, regression
 
 Array = NDArray[np.float64]
 
@@ -112,6 +112,56 @@ def scan_minima(loss: Callable[[Array], Array], low: float, high: float, *, poin
         reach /= 8
     centres = np.sort(centres)
     return centres, loss(centres)
+
+
+def coefficient_table(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike) -> tuple[Array, Regression]:
+    """Coefficients (..., L + 1, d) of draws and the data X, y they were drawn for, checked: ``ValueError``."""
+    data = regression(X, y)
+    table = arguments.finite("coefficients", coefficients)
+    if table.ndim < 2 or table.shape[-1] != data.d or table.shape[-2] < 2:
+        raise arguments.refuse("coefficients", table.shape, f"of shape (..., L + 1, {data.d}) (the value is its shape)")
+    return table, data
+
+
+def tied_lrs(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike, high: float = math.inf) -> Array:
+    """All best rates of one draw with one input dimension, where several may share the least loss.
+
+    With d = 1 the loss after one step is ``|x|^2 (theta(eta) - beta)^2 / (2 m)`` up to a constant, beta = x'y / |x|^2,
+    so that it is least at every root of ``theta(eta) = beta``, an equation of degree L.
+
+    Parameters
+    ----------
+    coefficients
+        theta_0, Phi_1 .. Phi_L of one draw, (L + 1, 1)
+    X, y
+        the data the coefficients were drawn for, (m, 1) and (m,)
+    high
+        only rates below it, > 0; ``math.inf`` for all
+
+    Returns
+    -------
+    ndarray
+        the roots in (0, high), increasing, (K,) with K <= L; K = 0 where there is none.
+
+    Raises
+    ------
+    ValueError
+        naming the argument; for more than one draw or input dimension.
+
+    References
+    ----------
+    Derived here; the definition of eta_n in Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), assumes that
+    the best rate is unique.
+    """
+    table, data = coefficient_table(coefficients, X, y)
+    if data.d != 1 or table.ndim != 2:
+        raise arguments.refuse("coefficients", table.shape, "of shape (L + 1, 1) (the value is its shape)")
+    top = arguments.one("high", arguments.positive("high", high, infinite=True))
+    shifted = table[:, 0].copy()
+    shifted[0] -= float(data.z[0] / data.R[0, 0])  # beta
+    roots = np.roots(shifted[::-1])
+    real = roots.real[(np.abs(roots.imag) < 1e-9 * np.abs(roots)) & (roots.real > 0)]
+    return np.sort(real[real < top])
 
 
 def interval_argument(interval: tuple[float, float] | None, default: float) -> tuple[float, float]:

@@ -17,30 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
 from lrtransfer.numerics import arguments
-from lrtransfer.width.data import Regression, limit_lr_of, regression
+from lrtransfer.width.data import limit_lr_of, regression
 from lrtransfer.width.network import draw, one_step
-from lrtransfer.width.optimum import excess, interval_argument, minimise_polynomial, report_edges
+from lrtransfer.width.optimum import coefficient_table, excess, interval_argument, minimise_polynomial, report_edges
 
 Array = NDArray[np.float64]
 STATISTICS = ("rms", "mean_abs", "abs_mean")
 _CELLS = 60  # cells on either side of the limit: spacings from a tenth of the scatter on
-
-
-def synthetic_data(m: int = 1000, d: int = 1, noise_variance: float = 0.01, *, seed: int) -> tuple[Array, Array]:
-    """Inputs and targets of the paper's experiment: ``y = w'x + eps``, x ~ N(0, I_d), w ~ N(0, I_d / d).
-
-    ``m`` samples and ``d`` input dimensions, whole numbers from 1 on; ``noise_variance`` of eps, not negative;
-    equal ``seed``s give equal data. Returns X of shape (m, d) and y of shape (m,). Raises ValueError naming the
-    argument.
-
-    Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), setup of Fig. 2.
-    """
-    samples, dim = arguments.count("m", m, minimum=1), arguments.count("d", d, minimum=1)
-    variance = float(arguments.finite("noise_variance", noise_variance, minimum=0.0))
-    rng = np.random.default_rng(arguments.count("seed", seed))
-    X = rng.standard_normal((samples, dim))
-    teacher = rng.standard_normal(dim) / math.sqrt(dim)
-    return X, X @ teacher + math.sqrt(variance) * rng.standard_normal(samples)
 
 
 def coefficient_draws(
@@ -52,13 +35,31 @@ def coefficient_draws(
     seeds: Sequence[int],
     parametrisation: str = "mup",
 ) -> Array:
-    """``one_step_coefficients`` in normalised rates for many widths and seeds: (widths, seeds, L + 1, d).
+    """``one_step_coefficients`` in normalised rates for many widths and seeds, drawn independently over both.
 
-    ``theta(eta) = theta_0 + sum_k Phi_k eta^k`` in the normalised rate: the rate under muP and NTP, n times
-    the rate under SP. ``widths`` and ``seeds`` are lists, the rest as in ``one_step_coefficients``. Draws are
-    independent over widths and seeds. Raises ValueError as ``one_step_coefficients`` does.
+        theta(eta) = theta_0 + sum_k Phi_k eta^k
 
-    Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), phi_k and Lemma 1.
+    Parameters
+    ----------
+    widths, seeds
+        lists
+    X, y, hidden_layers, parametrisation
+        as in ``one_step_coefficients``
+
+    Returns
+    -------
+    ndarray
+        theta_0, Phi_1 .. Phi_L, (widths, seeds, L + 1, d), in the normalised rate: the rate under muP and NTP, n times
+        the rate under SP.
+
+    Raises
+    ------
+    ValueError
+        as ``one_step_coefficients`` does.
+
+    References
+    ----------
+    Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), phi_k and Lemma 1.
     """
     data = regression(X, y)
 
@@ -76,17 +77,39 @@ def exact_argmin(
     *,
     average: bool = False,
 ) -> Array:
-    """The exact one-step optimum of every draw on an interval, (0, 4 eta_inf) by default.
+    """The exact one-step optimum of every draw on an interval I: ``argmin_{eta in I} |X theta(eta) - y|^2``.
 
-    ``argmin_{eta in I} |X theta(eta) - y|^2``, in normalised rates. ``coefficients`` of shape (..., L + 1, d)
-    as ``coefficient_draws`` returns them for the data X (m, d) and y (m,); ``interval`` (low, high) with 0 <=
-    low < high. Returns shape (...), or with ``average`` the optimum of the loss averaged over the last axis of the
-    draws, one for each (..., seeds). One ``OnEdgeWarning`` counts the optima that are an end of the interval. Raises
-    ValueError naming the argument.
+    Parameters
+    ----------
+    coefficients
+        (..., L + 1, d) as ``coefficient_draws`` returns them, with ``average`` (..., seeds, L + 1, d)
+    X, y
+        the data they were drawn for, (m, d) and (m,)
+    interval
+        (low, high) with 0 <= low < high, by default (0, 4 eta_inf)
+    average
+        whether to average the loss over the last axis of the draws first
 
-    Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), theorem for t = 1.
+    Returns
+    -------
+    ndarray
+        best rates, normalised: one a draw, (...), or with ``average`` one for each (..., seeds).
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    Warns
+    -----
+    OnEdgeWarning
+        once, with the number of optima that are an end of the interval.
+
+    References
+    ----------
+    Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), theorem for t = 1.
     """
-    table, data = _table(coefficients, X, y)
+    table, data = coefficient_table(coefficients, X, y)
     low, high = interval_argument(interval, 4 * limit_lr_of(data, table.shape[-2] - 1))
     if average:
         if table.ndim < 3:
@@ -109,21 +132,34 @@ def grid_argmin(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike, lrs: ArrayL
     Parameters
     ----------
     coefficients
-        Shape (..., seeds, L + 1, d) as ``coefficient_draws`` returns them.
+        (..., seeds, L + 1, d) as ``coefficient_draws`` returns them
     X, y
-        The data the coefficients were drawn for.
+        the data the coefficients were drawn for
     lrs
-        The grid, shape (R,), nonnegative.
+        the grid, (lrs,), nonnegative
     average
-        False: one optimum a draw, shape (..., seeds). True: the optimum of the loss averaged over the seeds,
-        shape (...).
+        whether to average the loss over the seeds first
 
-    One ``OnEdgeWarning`` counts the optima at the lowest or the highest rate of the grid. Raises ValueError
-    naming the argument.
+    Returns
+    -------
+    ndarray
+        one optimum a draw, (..., seeds), or with ``average`` that of the mean loss, (...).
 
-    Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), Fig. 2, which sweeps a grid.
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    Warns
+    -----
+    OnEdgeWarning
+        once, with the number of optima at the lowest or the highest rate of the grid.
+
+    References
+    ----------
+    Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), Fig. 2, which sweeps a grid.
     """
-    table, data = _table(coefficients, X, y)
+    table, data = coefficient_table(coefficients, X, y)
     rates = arguments.finite("lrs", lrs, minimum=0.0)
     if rates.ndim != 1 or rates.size == 0:
         raise arguments.refuse("lrs", rates.shape, "a list of rates (the value is its shape)")
@@ -132,45 +168,6 @@ def grid_argmin(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike, lrs: ArrayL
     best = rates[np.argmin(losses.mean(axis=-2) if average else losses, axis=-1)]
     report_edges(best, float(rates.min()), float(rates.max()))
     return best
-
-
-def tied_lrs(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike, high: float = math.inf) -> Array:
-    """All best rates of one draw with one input dimension, where several may share the least loss.
-
-    With d = 1 the loss after one step is ``|x|^2 (theta(eta) - beta)^2 / (2 m)`` up to a constant, beta = x'y
-    / |x|^2, so that it is least at every root of ``theta(eta) = beta``, an equation of degree L.
-
-    Parameters
-    ----------
-    coefficients
-        theta_0, Phi_1 .. Phi_L of one draw, shape (L + 1, 1).
-    X, y
-        The data the coefficients were drawn for, shapes (m, 1) and (m,).
-    high
-        Only rates below it, > 0; ``math.inf`` for all.
-
-    Returns
-    -------
-    array
-        The roots in (0, high), increasing, shape (K,) with K <= L; K = 0 where there is none.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument; for more than one draw or input dimension.
-
-    Source: derived here; the definition of eta_n in Hayou, 'A Proof of Learning Rate Transfer under muP'
-    (2025), assumes that the best rate is unique.
-    """
-    table, data = _table(coefficients, X, y)
-    if data.d != 1 or table.ndim != 2:
-        raise arguments.refuse("coefficients", table.shape, "of shape (L + 1, 1) (the value is its shape)")
-    top = arguments.one("high", arguments.positive("high", high, infinite=True))
-    shifted = table[:, 0].copy()
-    shifted[0] -= _slope(data)
-    roots = np.roots(shifted[::-1])
-    real = roots.real[(np.abs(roots.imag) < 1e-9 * np.abs(roots)) & (roots.real > 0)]
-    return np.sort(real[real < top])
 
 
 def limit_spread(X: ArrayLike, y: ArrayLike, hidden_layers: int) -> float:
@@ -193,9 +190,26 @@ def limit_spread(X: ArrayLike, y: ArrayLike, hidden_layers: int) -> float:
     independent terms N(0, 1/n), the first factor being the second moment of a product of p Wishart-like matrices, and
     C(L+1, 3) = sum_p (L-1-p)(p+1) counts them. The third is those independent terms.
 
-    ``X`` (m, d), ``y`` (m,), ``hidden_layers`` L. In the unit of the rate. Raises ValueError as ``limit_lr`` does.
+    Parameters
+    ----------
+    X, y
+        inputs (m, d) and targets (m,)
+    hidden_layers
+        L, whole, from 1 on
 
-    Source: derived here; Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), gives only the order n^(-1/2).
+    Returns
+    -------
+    float
+        c, in the unit of the rate.
+
+    Raises
+    ------
+    ValueError
+        as ``limit_lr`` does.
+
+    References
+    ----------
+    Derived here; Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), gives only the order n^(-1/2).
     """
     data = regression(X, y)
     layers = arguments.count("hidden_layers", hidden_layers, minimum=1)
@@ -213,13 +227,28 @@ def limit_spread(X: ArrayLike, y: ArrayLike, hidden_layers: int) -> float:
 def grid_rms(spacing: ArrayLike, scatter: ArrayLike) -> Array:
     """Root mean square distance from the limit of best rates on a grid of rates that contains the limit.
 
-    ``sqrt(sum_j (j spacing)^2 P(|scatter xi - j spacing| < spacing / 2))`` with xi standard normal: the best grid rate
-    of a draw is the centre of the cell that its exact best rate falls into.
+        sqrt(sum_j (j spacing)^2 P(|scatter xi - j spacing| < spacing / 2)),    xi standard normal:
 
-    ``spacing`` of the grid and ``scatter`` ``c / sqrt(n)`` of the exact best rates, positive, in one unit; they
-    broadcast. Raises ValueError naming the argument.
+    the best grid rate of a draw is the centre of the cell that its exact best rate falls into.
 
-    Source: derived here, on Fig. 2 of Hayou (2025).
+    Parameters
+    ----------
+    spacing, scatter
+        of the grid, and ``c / sqrt(n)`` of the exact best rates; positive, in one unit; they broadcast
+
+    Returns
+    -------
+    ndarray
+        the distance of the broadcast shape, in that unit.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    References
+    ----------
+    Derived here, on Fig. 2 of Hayou (2025).
     """
     cell, width = np.broadcast_arrays(arguments.positive("spacing", spacing), arguments.positive("scatter", scatter))
     ratio = np.asarray(cell / width)
@@ -229,31 +258,41 @@ def grid_rms(spacing: ArrayLike, scatter: ArrayLike) -> Array:
 
 
 def sweep_error(optima: ArrayLike, target: float, statistic: str = "rms") -> Array:
-    """The distance of best rates (..., seeds) from a target, one number for all seeds; shape (...).
+    """The distance of best rates from a target, one number for all seeds.
 
-    "rms" ``sqrt(mean (eta - target)^2)``, "mean_abs" ``mean |eta - target|``, "abs_mean" ``|mean eta -
-    target|``. The last is the one number a curve of mean optimum against width suggests. As long as noise
-    dominates its scatter over experiments is as large as itself; with more seeds than about n (c / bias)^2
-    the bias ``bias / n`` of the optimum takes over. In the unit of the rates. Raises ValueError naming the
-    argument.
+        sqrt(mean (eta - target)^2)        ("rms")
+        mean |eta - target|                ("mean_abs")
+        |mean eta - target|                ("abs_mean")
 
-    Source: the statistics that Fig. 2 of Hayou (2025) may show; it does not say which.
+    The last is the one number a curve of mean optimum against width suggests. As long as noise dominates its scatter
+    over experiments is as large as itself; with more seeds than about n (c / bias)^2 the bias ``bias / n`` of the
+    optimum takes over.
+
+    Parameters
+    ----------
+    optima
+        eta, (..., seeds), finite
+    target
+        in the unit of ``optima``
+    statistic
+        "rms", "mean_abs" or "abs_mean"
+
+    Returns
+    -------
+    ndarray
+        (...), in that unit.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    References
+    ----------
+    The statistics that Fig. 2 of Hayou (2025) may show; it does not say which.
     """
     arguments.choice("statistic", statistic, STATISTICS)
     off = arguments.finite("optima", optima) - float(arguments.finite("target", target))
     if statistic == "abs_mean":
         return np.abs(off.mean(axis=-1))
     return np.abs(off).mean(axis=-1) if statistic == "mean_abs" else np.sqrt((off**2).mean(axis=-1))
-
-
-def _slope(data: Regression) -> float:
-    """Slope beta = x'y / |x|^2 of the best line with one input dimension."""
-    return float(data.z[0] / data.R[0, 0])
-
-
-def _table(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike) -> tuple[Array, Regression]:
-    data = regression(X, y)
-    table = arguments.finite("coefficients", coefficients)
-    if table.ndim < 2 or table.shape[-1] != data.d or table.shape[-2] < 2:
-        raise arguments.refuse("coefficients", table.shape, f"of shape (..., L + 1, {data.d}) (the value is its shape)")
-    return table, data
