@@ -21,13 +21,7 @@ ROOMS = ("depth", "width", "layers", "residual", "stages", "practice", "rates")
 # done, or gone.
 TO_DO = {
     "residual": """
-        ConvNet CoordinateCheck Curve CurveResult LayerScale NetworkSettings ResNet ResidualMLP Scales Store
-        Sweep VisionTransformer as_dict coordinate_check coordinate_check_model evaluation_steps export
-        final_losses from_dict group_size layer_scale layer_scales optima_by read_recorded read_sweep
-        schedule_factors shipped summary table1 train_runs train_sweep
-    """,
-    "practice": """
-        CoordinateCheck
+        ConvNet ResNet VisionTransformer as_dict from_dict schedule_factors
     """,
 }
 LEFT = {f"{room}.{name}" for room, names in TO_DO.items() for name in names.split()}
@@ -57,11 +51,20 @@ def described(sections: NumpyDocString, *headers: str) -> set[str]:
     return {name.strip().lstrip("*") for line in lines for name in line.split(",")}
 
 
+def inherited(value: Any) -> set[str]:
+    """The fields that the docstrings of a class's own bases list: a subclass lists what it adds or alters."""
+    bases = value.__mro__[1:] if inspect.isclass(value) else ()
+    texts = [
+        inspect.cleandoc(vars(base).get("__doc__") or "") for base in bases if base.__module__.startswith("lrtransfer.")
+    ]
+    return set().union(*(described(NumpyDocString(text), "Parameters", "Attributes") for text in texts))
+
+
 def faults(value: Any) -> list[str]:
     """What the docstring of a function or class lacks, in words."""
     sections = NumpyDocString(inspect.getdoc(value) or "")
     found = []
-    lacking = parameters(value) - described(sections, "Parameters", "Other Parameters", "Attributes")
+    lacking = parameters(value) - described(sections, "Parameters", "Other Parameters", "Attributes") - inherited(value)
     if lacking:
         found.append(f"does not describe {', '.join(sorted(lacking))}")
     surplus = described(sections, "Parameters", "Other Parameters") - parameters(value)

@@ -46,8 +46,8 @@ class CoordinateCheck:
         For a place that overflows both are inf; for one that did not move the exponent is 0 and the error inf.
     verdicts
         Words (places,): "level", "grows", "shrinks", "did not move", "overflows", "not resolved".
-    unwatched
-        Names of modules of which nothing is known; ``reasons`` says why, by name.
+    unwatched, reasons
+        Names of modules of which nothing is known; why, by name.
     axis, sizes
         What was varied, and how: shape (sizes,).
     changes

@@ -30,7 +30,22 @@ NAMES = {
 
 
 def sweep_recipe(name: str, what: str, sweep: Sweep) -> Recipe:
-    """The record residual-NAME of a sweep: settings of every curve, and its final losses (rates, seeds)."""
+    """The record residual-NAME of a sweep: settings of every curve, and its final losses (rates, seeds).
+
+    Parameters
+    ----------
+    name
+        NAME
+    what
+        a line for people
+    sweep
+        what is trained
+
+    Returns
+    -------
+    Recipe
+        it keeps its runs in a store, so that a recording that was stopped goes on.
+    """
     curves = [
         {"settings": {k: "none" if v is None else v for k, v in as_dict(c.settings).items()}, "lrs": list(c.lrs)}
         for c in sweep.curves
@@ -49,7 +64,22 @@ def sweep_recipe(name: str, what: str, sweep: Sweep) -> Recipe:
 
 @cache
 def recipe(name: str) -> Recipe:
-    """The recipe of the settings file ``name``, one of ``NAMES``."""
+    """The recipe of a settings file.
+
+    Parameters
+    ----------
+    name
+        one of ``NAMES``
+
+    Returns
+    -------
+    Recipe
+
+    Raises
+    ------
+    ValueError
+        for another name.
+    """
     return sweep_recipe(name, NAMES[choice("name", name, tuple(NAMES))], read_sweep(name))
 
 
@@ -57,9 +87,24 @@ RECIPES = tuple(recipe(name) for name in NAMES)
 
 
 def read(name: str, *, folder: str | Path | None = None) -> tuple[dict[str, Any], tuple[CurveResult, ...]] | None:
-    """The record residual-NAME and its curves, of which only the final losses were kept; None if there is none.
+    """The record residual-NAME and its curves, of which only the final losses were kept.
 
-    Raises ``DamagedRecord``, a ``ValueError``, for one that was changed by hand or made with other settings.
+    Parameters
+    ----------
+    name
+        NAME, one of ``NAMES``
+    folder
+        where the records are; results/ of the repository by default
+
+    Returns
+    -------
+    tuple of dict and tuple of CurveResult, or None
+        None if there is no such record.
+
+    Raises
+    ------
+    DamagedRecord
+        a ``ValueError``, for one that was changed by hand or made with other settings.
     """
     return curves_of(recipe(name), folder=folder)
 
@@ -67,7 +112,25 @@ def read(name: str, *, folder: str | Path | None = None) -> tuple[dict[str, Any]
 def curves_of(
     made_by: Recipe, *, folder: str | Path | None = None
 ) -> tuple[dict[str, Any], tuple[CurveResult, ...]] | None:
-    """``read`` for any recipe of ``sweep_recipe``."""
+    """``read`` for any recipe of ``sweep_recipe``.
+
+    Parameters
+    ----------
+    made_by
+        the recipe
+    folder
+        as in ``read``
+
+    Returns
+    -------
+    tuple of dict and tuple of CurveResult, or None
+        as ``read``.
+
+    Raises
+    ------
+    DamagedRecord
+        as ``read`` does.
+    """
     entry = recorded(made_by, folder=folder)
     if entry is None:
         return None
@@ -79,9 +142,26 @@ def curves_of(
 
 
 def optima_by(results: Sequence[CurveResult], vary: str) -> dict[str, tuple[list[int], list[BestLR]]]:
-    """Best rates against depth or width, by parametrisation: the sizes, and ``BestLR`` of each.
+    """Best rates against depth or width, by parametrisation.
 
-    ``vary``: "depth" or "width". Of the curves of a parametrisation those count whose other size is shared by most.
+    Of the curves of a parametrisation those count whose other size is shared by most, and that have a best rate.
+
+    Parameters
+    ----------
+    results
+        trained curves
+    vary
+        "depth" or "width"
+
+    Returns
+    -------
+    dict
+        by parametrisation: the sizes, increasing, and the ``BestLR`` of each.
+
+    Raises
+    ------
+    ValueError
+        for another ``vary``.
     """
     other = {"depth": "width", "width": "depth"}[choice("vary", vary, ("depth", "width"))]
     found: dict[str, tuple[list[int], list[BestLR]]] = {}

@@ -52,15 +52,38 @@ _GRID = ("log2_from", "log2_to", "octaves")
 
 
 def shipped() -> dict[str, str]:
-    """The files in the package: name, such as "fig1", and title."""
+    """The sweeps in the package.
+
+    Returns
+    -------
+    dict of str to str
+        title by name, such as "fig1".
+    """
     return {path.stem: str(_load(path).get("title", "")) for path in tasks.files()}
 
 
 def read_sweep(file: str | os.PathLike[str]) -> Sweep:
     """The sweep in a TOML file; the module's docstring has the format.
 
-    ``file``: a path, or the name of one of ``shipped()``, with or without ".toml". Raises ``FileNotFoundError``
-    where there is neither, and ``ValueError``, naming file and entry, for what the file may not say.
+    Parameters
+    ----------
+    file
+        a path, or the name of one of ``shipped()``, with or without ".toml"
+
+    Returns
+    -------
+    Sweep
+
+    Raises
+    ------
+    FileNotFoundError
+        where there is neither.
+    IsADirectoryError
+        for a folder.
+    ValueError
+        naming file and entry, for what the file may not say.
+    ImportError
+        with Python 3.10 and without tomli.
     """
     if not isinstance(file, (str, os.PathLike)) or isinstance(os.fspath(file), bytes):
         raise refuse("file", file, "a file's name")
@@ -82,7 +105,22 @@ def read_sweep(file: str | os.PathLike[str]) -> Sweep:
 
 
 def sweep_from(content: Mapping[str, Any]) -> Sweep:
-    """The sweep that the content of a TOML file describes; ``ValueError`` naming the entry."""
+    """The sweep that the content of a TOML file describes.
+
+    Parameters
+    ----------
+    content
+        the file's entries, parsed
+
+    Returns
+    -------
+    Sweep
+
+    Raises
+    ------
+    ValueError
+        naming the entry.
+    """
     for name in content:
         if name not in _TOP:
             raise ValueError(f"{name} is no entry of a sweep; its entries are {', '.join(_TOP)}.")

@@ -26,9 +26,19 @@ _FLOOR = 1e-12  # a loss of exactly 0 has no logarithm
 
 @dataclass(frozen=True)
 class Curve:
-    """One curve of a sweep: ``settings`` of a network, and the increasing base rates ``lrs`` to train it at.
+    """One curve of a sweep: a network and the rates to train it at.
 
-    Raises ``ValueError`` naming the field; rates must be within 1e-37 to 1e38, for training is in float32.
+    Attributes
+    ----------
+    settings
+        of the network: an instance of a frozen dataclass
+    lrs
+        base rates, (lrs,), one or more, increasing, within 1e-37 to 1e38, for training is in float32
+
+    Raises
+    ------
+    ValueError
+        naming the field.
     """
 
     settings: Any
@@ -49,12 +59,26 @@ class Curve:
 class Sweep:
     """Everything to train: each curve's network at each of its rates, with each seed.
 
-    ``curves``: one or more. ``seeds``: different whole numbers from 0, shared by all curves. ``precision``:
-    "float32", or "bf16" (cuda only). ``title``: a line for people. ``compile``: with torch.compile (cuda only); like
-    the device, it changes results within rounding only and does not enter a run's key.
+    ``len(sweep)`` counts runs; two curves may share runs, which are trained once.
 
-    ``len(sweep)`` counts runs; two curves may share runs, which are trained once. Raises ``ValueError`` naming
-    the field.
+    Attributes
+    ----------
+    curves
+        one or more
+    seeds
+        different whole numbers from 0, shared by all curves
+    precision
+        "float32", or "bf16" (cuda only)
+    title
+        a line for people
+    compile
+        with torch.compile (cuda only); like the device, it changes results within rounding only and does not enter a
+        run's key
+
+    Raises
+    ------
+    ValueError
+        naming the field.
     """
 
     curves: tuple[Curve, ...]
@@ -93,7 +117,18 @@ class Sweep:
         return {run.key for curve in self.curves for run in self.runs(curve)}
 
     def runs(self, curve: Curve) -> list[Run]:
-        """The runs of a curve, seeds changing fastest."""
+        """The runs of a curve.
+
+        Parameters
+        ----------
+        curve
+            one of ``curves``
+
+        Returns
+        -------
+        list of Run
+            seeds changing fastest.
+        """
         if curve not in self._runs:
             self._runs[curve] = [
                 Run(curve.settings, lr, seed, run_key(curve.settings, lr, seed, precision=self.precision))
@@ -108,9 +143,19 @@ class Sweep:
 
 @dataclass(frozen=True)
 class CurveResult:
-    """A trained curve: its ``settings``, ``lrs`` (lrs,), ``seeds`` (seeds,) and ``losses`` (evaluations, lrs, seeds).
+    """A trained curve.
 
-    ``losses`` is in nats, inf from the evaluation at which a run had diverged; its last row is the final loss.
+    Attributes
+    ----------
+    settings
+        of the network
+    lrs
+        base rates, (lrs,)
+    seeds
+        (seeds,)
+    losses
+        (evaluations, lrs, seeds) in nats, inf from the evaluation at which a run had diverged; the last row is the
+        final loss
     """
 
     settings: Any
@@ -119,9 +164,13 @@ class CurveResult:
     losses: NDArray[np.float64]
 
     def best(self) -> BestLR | None:
-        """``rates.best_lr`` of the final losses; None with fewer than three rates or where every rate diverged.
+        """The best rate by the final losses; losses below 1e-12 count as 1e-12.
 
-        An optimum on the edge is flagged in the result, without a warning. Losses below 1e-12 count as 1e-12.
+        Returns
+        -------
+        BestLR or None
+            of ``rates.best_lr``; an optimum on the edge is flagged in it, without a warning. None with fewer than three
+            rates or where every rate diverged.
         """
         final = np.maximum(self.losses[-1], _FLOOR)  # (lrs, seeds)
         if self.lrs.size < 3 or not np.isfinite(final).all(axis=1).any():
@@ -132,9 +181,18 @@ class CurveResult:
 
 
 def labels(settings: Sequence[Any]) -> list[str]:
-    """What tells each of several settings from the others, such as "depth = 6, width = 64".
+    """What tells each of several settings from the others.
 
-    Fields that differ among them; of the less common ones only those that are not at their default.
+    Parameters
+    ----------
+    settings
+        one or more, of any kinds
+
+    Returns
+    -------
+    list of str
+        such as "depth = 6, width = 64": fields that differ among them; of the less common ones only those that are not
+        at their default.
     """
     tables = [{"kind": kind_of(s)} | {f.name: getattr(s, f.name) for f in fields(s) if f.compare} for s in settings]
     names = list(dict.fromkeys(name for table in tables for name in table))
@@ -150,8 +208,17 @@ def labels(settings: Sequence[Any]) -> list[str]:
 def summary(results: Sequence[CurveResult]) -> str:
     """A table for people: for every curve the best rate, its spread over seeds and whether it is on the edge.
 
-    Rates as ``rates.best_lr`` gives them: "low to high" is one standard error over seeds to each side. A curve
-    of fewer than three rates has no best rate; its final losses are shown, the geometric mean over seeds.
+    Parameters
+    ----------
+    results
+        trained curves, one or more
+
+    Returns
+    -------
+    str
+        one line a curve. Rates as ``rates.best_lr`` gives them: "low to high" is one standard error over seeds to each
+        side. A curve of fewer than three rates has no best rate; its final losses are shown, the geometric mean over
+        seeds.
     """
     names = labels([result.settings for result in results])
     wide = max(len(name) for name in names)

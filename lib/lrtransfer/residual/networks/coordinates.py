@@ -35,13 +35,23 @@ Array = NDArray[np.float64]
 class CoordinateCheck:
     """Change of every watched layer's activations, and its power of the size.
 
-    ``sizes`` (sizes,): widths or depths. ``layers`` (layers,): their names. ``changes`` (sizes, layers, seeds):
-    root mean square, over the batch and the coordinates, of the change of the layer's output by the training.
-    ``own`` (sizes, layers, seeds): the same with the input that the layer had before the training, so that only
-    its own weights count; zero for a layer without weights.
-    ``exponents``, ``errors`` (layers,): the slope of log change against log size, fitted to every seed by least
-    squares, mean over seeds and its standard error (inf for one seed); both inf where a run overflowed or a change is
-    zero. ``own_exponents``, ``own_errors``: the same for ``own``.
+    Attributes
+    ----------
+    sizes
+        widths or depths, (sizes,)
+    layers
+        their names, (layers,)
+    changes
+        (sizes, layers, seeds): root mean square, over the batch and the coordinates, of the change of the layer's
+        output by the training
+    exponents, errors
+        (layers,): the slope of log change against log size, fitted to every seed by least squares, mean over seeds and
+        its standard error (inf for one seed); both inf where a run overflowed or a change is zero
+    own
+        as ``changes``, with the input that the layer had before the training, so that only its own weights count; zero
+        for a layer without weights
+    own_exponents, own_errors
+        as ``exponents`` and ``errors``, for ``own``
     """
 
     sizes: NDArray[np.int64]
@@ -66,19 +76,39 @@ def coordinate_check(
 ) -> CoordinateCheck:
     """Coordinate check of one of the book's networks, against its width or its depth.
 
-    ``settings``: any class of ``lrtransfer.residual.networks.settings``; its width or depth, ``steps`` and ``batch``
-    are replaced. ``sizes``: two or more increasing widths or depths. ``vary``: "width" or "depth". ``lr``: base rate
-    eta_0. ``steps``: updates, all on the same first ``batch`` training images. ``seeds``: of the weights.
+    Watched: "read-in", "stream 1/2" and "stream" (after half of the blocks and after all), "inner" (the first matrix in
+    the last block, where a branch has two) and "f" (the logits).
 
-    Watched: "read-in", "stream 1/2" and "stream" (after half of the blocks and after all), "inner" (the first
-    matrix in the last block, where a branch has two) and "f" (the logits).
+    What the theory says at rates that do not diverge. Width: flat for mup and mup_sqrt_depth; ntp's stream moves like
+    N^(-1/2). Depth: flat for mup_sqrt_depth under SGD; everything grows with depth for sp, ntp and mup (their branches'
+    noise compounds). In mup_sqrt_depth a block's ``own`` change falls like 1/L, so that the L blocks together move the
+    stream by O(1), and an inner layer's like L^(-1/2): it turns lazy.
 
-    What the theory says at rates that do not diverge. Width: flat for mup and mup_sqrt_depth; ntp's stream moves
-    like N^(-1/2). Depth: flat for mup_sqrt_depth under SGD; everything grows with depth for sp, ntp and mup
-    (their branches' noise compounds). In mup_sqrt_depth a block's ``own`` change falls like 1/L, so that the L blocks
-    together move the stream by O(1), and an inner layer's like L^(-1/2): it turns lazy.
+    Parameters
+    ----------
+    settings
+        any class of ``lrtransfer.residual.networks.settings``; its width or depth, ``steps`` and ``batch`` are replaced
+    sizes
+        two or more increasing widths or depths
+    vary
+        "width" or "depth"
+    lr
+        base rate eta_0, positive
+    steps
+        updates, all on the same first ``batch`` training images
+    seeds
+        of the weights
+    batch
+        images
 
-    Returns ``CoordinateCheck``. Raises ``ValueError`` naming the argument.
+    Returns
+    -------
+    CoordinateCheck
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     check_settings(settings)
     name = choice("vary", vary, ("width", "depth"))
@@ -128,15 +158,37 @@ def coordinate_check_model(
 ) -> CoordinateCheck:
     """Coordinate check of your own torch model: changes of its layers' outputs against whatever ``build`` varies.
 
-    ``build(size)``: the model of that width or depth, freshly initialised. ``batch``: what ``loss(model, batch)``
-    needs to return a scalar. ``optimiser(model)``: the optimiser under test, with its rates set as you scale
-    them. ``steps``: updates, all on ``batch``. ``seeds``: of torch's generator before each ``build``; the two passes
-    that are compared draw the same random numbers.
-    ``watch(model)``: the modules to watch by name, None for all modules without children that every size has.
-    ``start(model, seed)``: draws the weights where ``build`` does not.
-
     Torch's global generator is left as it was. A run that overflowed counts as an infinite change.
-    Returns ``CoordinateCheck``. Raises ``ValueError`` naming the argument.
+
+    Parameters
+    ----------
+    build
+        ``build(size)``: the model of that width or depth, freshly initialised
+    sizes
+        two or more increasing whole numbers
+    batch
+        what ``loss`` needs
+    loss
+        ``loss(model, batch)``: a scalar tensor
+    optimiser
+        ``optimiser(model)``: the optimiser under test, with its rates set as you scale them
+    steps
+        updates, all on ``batch``
+    seeds
+        of torch's generator before each ``build``; the two passes that are compared draw the same random numbers
+    watch
+        ``watch(model)``: the modules to watch by name; None for all modules without children that every size has
+    start
+        ``start(model, seed)``: draws the weights where ``build`` does not; None where it does
+
+    Returns
+    -------
+    CoordinateCheck
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     torch = required_torch()
     from lrtransfer.modules import given

@@ -85,9 +85,16 @@ ROLES = ("read_in", "inner", "branch", "readout", "gain")
 
 @dataclass(frozen=True)
 class LayerScale:
-    """One kind of layer: forward ``multiplier``, initial ``std``, and its rates over the base rate.
+    """One kind of layer.
 
-    ``lr_factor``: SGD's. ``adam_factor``: Adam's.
+    Attributes
+    ----------
+    multiplier
+        forward
+    std
+        of the initial entries
+    lr_factor, adam_factor
+        SGD's and Adam's rate over the base rate
     """
 
     multiplier: float
@@ -98,7 +105,13 @@ class LayerScale:
 
 @dataclass(frozen=True)
 class Scales:
-    """Scales of the three kinds of layers of a residual network."""
+    """Scales of the three kinds of layers of a residual network.
+
+    Attributes
+    ----------
+    read_in, branch, readout
+        a ``LayerScale`` each
+    """
 
     read_in: LayerScale
     branch: LayerScale
@@ -135,15 +148,37 @@ def layer_scale(
 ) -> LayerScale:
     """Multiplier, initial std and rate factors of one kind of layer (table and reasons above).
 
-    ``role``: "read_in", "inner" (hidden, not the last of its branch), "branch" (the last of its branch),
-    "readout" or "gain" (of a normalisation in a branch; ``multiplier`` 1, ``std`` 0: it is not drawn).
-    ``parametrisation``: "sp", "ntp", "mup" or "mup_sqrt_depth". ``width`` N, ``depth`` L (number of blocks),
-    ``fan_in`` F, the number of terms that one output sums. ``gamma0``: gamma_0, 1 for sp and ntp.
-    ``branch``: exponent a of the branch multiplier L^-a; None takes the parametrisation's own, 1/2 for
-    mup_sqrt_depth and 0 for the others. ``adam_depth_exponent``: b of the factor L^-b on Adam's rate in the
-    branches.
+    Parameters
+    ----------
+    role
+        "read_in", "inner" (hidden, not the last of its branch), "branch" (the last of its branch), "readout" or "gain"
+        (of a normalisation in a branch; ``multiplier`` 1, ``std`` 0: it is not drawn)
+    parametrisation
+        "sp", "ntp", "mup" or "mup_sqrt_depth"
+    width, depth
+        N, and L, the number of blocks; whole, from 1 on
+    fan_in
+        F, the number of terms that one output sums
+    gamma0
+        gamma_0, positive; 1 for sp and ntp
+    branch
+        exponent a of the branch multiplier L^-a, not negative; None takes the parametrisation's own, 1/2 for
+        mup_sqrt_depth and 0 for the others
+    adam_depth_exponent
+        b of the factor L^-b on Adam's rate in the branches, not negative
 
-    Returns ``LayerScale``. Raises ``ValueError`` naming the argument. Source: Table 1 of the paper.
+    Returns
+    -------
+    LayerScale
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+
+    References
+    ----------
+    Table 1 of the paper.
     """
     choice("role", role, ROLES)
     check_parametrisation(parametrisation, gamma0, branch)
@@ -182,9 +217,23 @@ def layer_scales(
     branch: float | None = None,
     adam_depth_exponent: float = 0.0,
 ) -> Scales:
-    """Scales of the three kinds of layers of the residual MLP; arguments and errors as in ``layer_scale``.
+    """Scales of the three kinds of layers of the residual MLP.
 
-    ``input_dim``: D, the read-in's fan-in; the other fan-ins are ``width``.
+    Parameters
+    ----------
+    parametrisation, width, depth, gamma0, branch, adam_depth_exponent
+        as in ``layer_scale``
+    input_dim
+        D, the read-in's fan-in; the other fan-ins are ``width``
+
+    Returns
+    -------
+    Scales
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     check_parametrisation(parametrisation, gamma0, branch)
     n, d = count("width", width, minimum=1), count("input_dim", input_dim, minimum=1)
@@ -205,19 +254,29 @@ def layer_scales(
 
 
 def table1(width: int | None = None, depth: int | None = None, gamma0: float | None = None) -> list[dict[str, str]]:
-    r"""The paper's Table 1 in the paper's own symbols, one dictionary a parametrisation, with Adam's columns.
+    """The paper's Table 1 in the paper's own symbols, one dictionary a parametrisation, with Adam's columns.
 
     The paper writes h^{l+1} = h^l + (branch multiplier) W^l phi(h^l), f = w . phi(h^L) / (gamma sqrt(N)) (sp: over
     gamma alone, its N^-1/2 being in the variance), weights of the given variance, SGD at the given rate with
     gamma = gamma_0 sqrt(N) for mup and mup_sqrt_depth. The Adam columns are the rates of the branches' matrices:
     as in the paper, and divided by sqrt(L) as in a later convention.
 
-    ``width`` N, ``depth`` L, ``gamma0``: given all three, numbers replace the symbols, computed by
-    ``layer_scale``, the function that the networks are built with; given none, the symbols.
+    Parameters
+    ----------
+    width, depth, gamma0
+        N, L and gamma_0: given all three, numbers replace the symbols, computed by ``layer_scale``, the function that
+        the networks are built with; given none, the symbols
 
-    Returns rows with the keys "parametrisation", "branch multiplier", "gamma", "variance", "SGD rate",
-    "Adam rate, hidden", "Adam rate, hidden, later". Rates are over the base rate eta_0.
-    Raises ``ValueError`` when some of the three are missing.
+    Returns
+    -------
+    list of dict
+        rows with the keys "parametrisation", "branch multiplier", "gamma", "variance", "SGD rate", "Adam rate, hidden",
+        "Adam rate, hidden, later". Rates are over the base rate eta_0.
+
+    Raises
+    ------
+    ValueError
+        where some of the three are missing.
     """
     given = [value is not None for value in (width, depth, gamma0)]
     if any(given) and not all(given):

@@ -35,27 +35,48 @@ SCHEDULES = ("constant", "warmup", "warmup_cosine")
 
 @dataclass(frozen=True)
 class NetworkSettings:
-    """What the settings of all networks share; use one of its four subclasses.
+    """What the settings of all networks share, for training on cross-entropy; use one of its four subclasses.
 
-    Network: ``width`` N, ``depth`` L (number of blocks), ``parametrisation`` "sp", "ntp", "mup" or
-    "mup_sqrt_depth", ``activation`` "relu", "linear" or "tanh" ("gelu" too in a transformer), ``gamma0``
-    gamma_0 (1 for sp and ntp), ``branch`` the exponent a of the branch multiplier L^-a (None: the
-    parametrisation's own), ``adam_depth_exponent`` the exponent b of a factor L^-b on Adam's rate in the
-    branches (0: the paper; 1/2: a later convention).
+    Parameters
+    ----------
+    width, depth
+        N, and L, the number of blocks
+    parametrisation
+        "sp", "ntp", "mup" or "mup_sqrt_depth"; symbols: ``lrtransfer.residual.networks.parametrisation``
+    activation
+        "relu", "linear" or "tanh" ("gelu" too in a transformer)
+    gamma0
+        gamma_0, 1 for sp and ntp
+    branch
+        the exponent a of the branch multiplier L^-a; None: the parametrisation's own
+    steps, batch
+        the number of updates, and the images a minibatch
+    data
+        the data set's name
+    eval_points, eval_split
+        the loss is measured on the first so many images of "train" (as in the paper's sweeps) or "test" (held out)
+    optimiser
+        "sgd" or "adam" (betas 0.9 and 0.999, epsilon 1e-8)
+    momentum
+        of SGD, at least 0 and below 1
+    weight_decay
+        lambda: every weight shrinks by lr * lambda a step at any width and depth (see ``parametrisation``)
+    schedule
+        "constant", "warmup" (linear over ``warmup_steps``, then constant) or "warmup_cosine" (then a cosine to zero at
+        ``steps``)
+    warmup_steps
+        more than ``steps`` are refused, but for the default of the class, which is cut short
+    adam_depth_exponent
+        the exponent b of a factor L^-b on Adam's rate in the branches; 0: the paper; 1/2: a later convention
+    eval_every
+        updates between two measurements, besides those at the start and at the end; 0 measures at the end only
+    checkpoint_every
+        updates between two checkpoints of ``train_runs``, 0 for none but the last
 
-    Training on cross-entropy: ``steps`` the number of updates, ``batch`` the images a minibatch, ``data`` the
-    data set's name, ``optimiser`` "sgd" or "adam" (betas 0.9 and 0.999, epsilon 1e-8), ``momentum`` of SGD,
-    ``weight_decay`` lambda: every weight shrinks by lr * lambda a step at any width and depth (see
-    ``parametrisation``), ``schedule`` "constant", "warmup" (linear over ``warmup_steps``, then constant) or
-    "warmup_cosine" (then a cosine to zero at ``steps``). A warm-up longer than ``steps`` is refused, but for the
-    default of the class, which is cut short.
-
-    Measuring: the loss on the first ``eval_points`` images of the ``eval_split``, "train" (as in the paper's
-    sweeps) or "test" (images held out), at the start, after every ``eval_every`` updates and at the end;
-    ``eval_every`` = 0 measures at the end only. ``checkpoint_every``: updates between two checkpoints of
-    ``train_runs``, 0 for none but the last.
-
-    Raises ``ValueError`` naming the field, at construction. Symbols: ``lrtransfer.residual.networks.parametrisation``.
+    Raises
+    ------
+    ValueError
+        naming the field, at construction.
     """
 
     kind: ClassVar[str] = ""
@@ -135,7 +156,9 @@ class NetworkSettings:
 class ResidualMLP(NetworkSettings):
     """A residual MLP, h^{l+1} = h^l + beta N^-1/2 W^l phi(h^l), and its training. Fields: ``NetworkSettings``.
 
-    Source: Eq. 1 of the paper.
+    References
+    ----------
+    Eq. 1 of the paper.
     """
 
     kind: ClassVar[str] = "mlp"
@@ -267,7 +290,18 @@ def from_dict(fields: Mapping[str, Any]) -> NetworkSettings:
 
 
 def evaluation_steps(settings: NetworkSettings) -> NDArray[np.int64]:
-    """Numbers of updates after which the loss is measured, shape (evaluations,): see ``eval_every``."""
+    """Numbers of updates after which the loss is measured: see ``eval_every``.
+
+    Parameters
+    ----------
+    settings
+        of any kind
+
+    Returns
+    -------
+    ndarray
+        (evaluations,), increasing, ``steps`` last.
+    """
     if settings.eval_every == 0:
         return np.array([settings.steps])
     regular = np.arange(0, settings.steps, settings.eval_every)

@@ -16,10 +16,23 @@ if TYPE_CHECKING:
 def optimiser_of(
     network: nn.Module, settings: NetworkSettings, lr: float, *, factors: Mapping[str, float] | None = None
 ) -> Optimizer:
-    """The optimiser that ``settings`` name, with every layer's rate and the schedule: SGD with momentum, or AdamW.
+    """The optimiser that settings name, with every layer's rate and the schedule: SGD with momentum, or AdamW.
 
-    ``network``: built from ``settings``. ``lr``: base rate eta_0. ``factors``: by the role of a layer ("branch",
-    "inner", ...), a factor on its rate. It can take the ``steps`` of the settings and no more: the schedule ends there.
+    Parameters
+    ----------
+    network
+        built from ``settings``
+    settings
+        of any kind
+    lr
+        base rate eta_0
+    factors
+        by the role of a layer ("branch", "inner", ...), a factor on its rate; None for none
+
+    Returns
+    -------
+    Optimizer
+        it can take the ``steps`` of the settings and no more: the schedule ends there.
     """
     import torch
 
@@ -38,7 +51,18 @@ def optimiser_of(
 
 
 def root_mean_square(values: Tensor) -> float:
-    """Root mean square of all entries, inf where one is not finite: a run overflowed."""
+    """Root mean square of all entries of a tensor.
+
+    Parameters
+    ----------
+    values
+        any shape
+
+    Returns
+    -------
+    float
+        inf where one is not finite: a run overflowed.
+    """
     size = float(values.double().square().mean().sqrt())
     return size if math.isfinite(size) else math.inf
 

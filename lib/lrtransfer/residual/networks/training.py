@@ -58,20 +58,41 @@ def train_runs(
 ) -> NDArray[np.float64]:
     """Train R runs together, run i at rate ``lrs[i]`` from seed ``seeds[i]``, and return their learning curves.
 
-    ``settings``: network and training, any class of ``lrtransfer.residual.networks.settings``. ``lrs``: base rates
-    eta_0, shape (R,), positive in float32. ``seeds``: R whole numbers from 0 to 2^63 - 1. ``device``: "auto" (cuda,
-    else mps, else cpu), "cpu", "cuda" or "mps". ``checkpoint``: a file to which the runs are saved every
-    ``settings.checkpoint_every`` updates and at the end, and from which they resume if it exists; on the same
-    machine the result is that of an uninterrupted run to the last bit. Delete it once the result is safe.
-    ``progress``: called with the number of updates done, after each. ``precision`` "bf16" (autocast) and
-    ``compile`` (torch.compile) are for cuda.
+    A seed fixes the initial weights and the minibatches, for all rates and parametrisations alike (common random
+    numbers).
 
-    Returns the cross-entropy in nats at ``evaluation_steps(settings)``, shape (evaluations, R). A run that
-    overflowed is inf from then on; it costs nothing more and does not touch the others. A seed fixes the initial
-    weights and the minibatches, for all rates and parametrisations alike (common random numbers).
+    Parameters
+    ----------
+    settings
+        network and training, any class of ``lrtransfer.residual.networks.settings``
+    lrs
+        base rates eta_0, (R,), positive in float32
+    seeds
+        R whole numbers from 0 to 2^63 - 1
+    device
+        "auto" (cuda, else mps, else cpu), "cpu", "cuda" or "mps"
+    checkpoint
+        a file to which the runs are saved every ``settings.checkpoint_every`` updates and at the end, and from which
+        they resume if it exists; on the same machine the result is that of an uninterrupted run to the last bit. Delete
+        it once the result is safe
+    progress
+        called with the number of updates done, after each
+    precision
+        "float32"; "bf16" (autocast) is for cuda
+    compile
+        whether to use torch.compile, for cuda
 
-    Raises ``ValueError`` for bad arguments and for a device that this machine lacks, and its kind
-    ``tasks.CheckpointError`` for a checkpoint that is damaged or of other runs.
+    Returns
+    -------
+    ndarray
+        the cross-entropy in nats at ``evaluation_steps(settings)``, (evaluations, R). A run that overflowed is inf from
+        then on; it costs nothing more and does not touch the others.
+
+    Raises
+    ------
+    ValueError
+        for bad arguments and for a device that this machine lacks; its kind ``tasks.CheckpointError`` for a checkpoint
+        that is damaged or of other runs.
     """
     check_settings(settings)
     rates, numbers = checked_rates(lrs), checked_seeds(seeds)
@@ -112,19 +133,35 @@ def train_sweep(
 ) -> NDArray[np.float64]:
     """Train a network at every rate and seed, in batched groups, and return its learning curves.
 
-    ``settings``, ``device``: as in ``train_runs``. ``lrs``: base rates eta_0, shape (lrs,), positive, in any
-    order. ``seeds``: whole numbers from 0, such as ``range(3)``. ``executor``: as in ``run_sweep``; it is handed one
-    group of runs a task. ``store``: runs found there are not trained again, finished ones are put there. Where another
-    process trains for the same store of ``lrtransfer.sweeps.store``, this one says so and waits its turn.
+    Measuring after every update costs more than training: with the default settings a sweep takes about three times as
+    long as ``final_losses``, which gives the last row alone. Where another process trains for the same store of
+    ``lrtransfer.sweeps.store``, this one says so and waits its turn.
 
-    Returns the cross-entropy in nats on the fixed evaluation points, shape (evaluations, lrs, seeds); with
-    ``eval_every`` = 1, the default, after t = 0 .. steps updates. Divergence and seeds: ``train_runs``.
+    Parameters
+    ----------
+    settings, device
+        as in ``train_runs``
+    lrs
+        base rates eta_0, (lrs,), positive, in any order
+    seeds
+        whole numbers from 0, such as ``range(3)``
+    executor
+        as in ``run_sweep``; it is handed one group of runs a task
+    store
+        runs found there are not trained again, finished ones are put there; None for no store
 
-    Measuring after every update costs more than training: with the default settings a sweep takes about three
-    times as long as ``final_losses``, which gives the last row alone.
+    Returns
+    -------
+    ndarray
+        the cross-entropy in nats on the fixed evaluation points, (evaluations, lrs, seeds); with ``eval_every`` = 1,
+        the default, after t = 0 .. steps updates. Divergence and seeds: ``train_runs``.
 
-    Raises ``ValueError`` for bad arguments and for a device that this machine lacks, ``RunError`` where a run fails
-    for a reason other than divergence.
+    Raises
+    ------
+    ValueError
+        for bad arguments and for a device that this machine lacks.
+    RunError
+        where a run fails for a reason other than divergence.
     """
     check_settings(settings)
     rates, numbers = checked_rates(lrs), checked_seeds(seeds)
@@ -147,7 +184,23 @@ def final_losses(
     executor: Executor | None = None,
     store: Store | None = None,
 ) -> NDArray[np.float64]:
-    """The last row of ``train_sweep``, shape (lrs, seeds): the same runs, evaluated at the end only."""
+    """The last row of ``train_sweep``: the same runs, evaluated at the end only.
+
+    Parameters
+    ----------
+    settings, lrs, seeds, device, executor, store
+        as in ``train_sweep``
+
+    Returns
+    -------
+    ndarray
+        cross-entropy in nats, (lrs, seeds), inf where diverged.
+
+    Raises
+    ------
+    ValueError, RunError
+        as ``train_sweep`` does.
+    """
     check_settings(settings)
     last = replace(settings, eval_every=0)
     return train_sweep(last, lrs, seeds, device=device, executor=executor, store=store)[-1]
@@ -162,6 +215,18 @@ def group_size(settings: NetworkSettings, device: torch.device) -> int:
     17.1, 10.6 and 6.4 ms at N = 16, L = 12; 10.6, 9.0 and 5.7 ms at N = 32, L = 6; 24.7, 16.8 and 18.4 ms at N = 64,
     L = 6; 36.6, 36.8 and 30.7 ms at N = 128, L = 3, and the transformer gained nothing from N = 64. Elsewhere the
     budget is memory. ``tests/bench_residual.py`` measures this again.
+
+    Parameters
+    ----------
+    settings
+        of any kind
+    device
+        where they train
+
+    Returns
+    -------
+    int
+        at least 1.
     """
     check_settings(settings)
     mlp = isinstance(settings, ResidualMLP)

@@ -21,17 +21,35 @@ SUFFIXES = (".csv", ".parquet")
 
 
 def export(store: Store | str | os.PathLike[str], file: str | os.PathLike[str]) -> int:
-    """Write every run of a store to ``file``, one row a run, and return how many there are.
+    """Write every run of a store to a table, one row a run.
 
-    Columns: ``key``, ``kind``, the fields of the settings of all kinds (empty where one lacks the field),
-    the same ones for every store and of the same types, so that tables can be put one below the other, then ``lr``,
-    ``seed``, ``precision``, ``device``, ``seconds``, ``finished`` (UTC), ``versions`` (JSON), ``final`` (the last
-    loss, inf where diverged) and ``curve``, the losses after 0, ``eval_every``, 2 ``eval_every``, ... and ``steps``
-    updates: a list in Parquet, numbers with spaces between them in CSV.
+    Columns: ``key``, ``kind``, the fields of the settings of all kinds (empty where one lacks the field), the same ones
+    for every store and of the same types, so that tables can be put one below the other, then ``lr``, ``seed``,
+    ``precision``, ``device``, ``seconds``, ``finished`` (UTC), ``versions`` (JSON), ``final`` (the last loss, inf where
+    diverged) and ``curve``, the losses after 0, ``eval_every``, 2 ``eval_every``, ... and ``steps`` updates: a list in
+    Parquet, numbers with spaces between them in CSV.
 
-    ``store``: an open ``Store`` or a file's name. ``file``: ends in ".csv" (needs nothing) or ".parquet" (needs
-    pyarrow); it is replaced if it exists, and only when the new one is complete. Raises ``ValueError`` for another
-    ending, ``ImportError`` without pyarrow, ``FileNotFoundError`` and ``StoreError`` as ``Store`` does.
+    Parameters
+    ----------
+    store
+        an open ``Store`` or a file's name
+    file
+        ends in ".csv" (needs nothing) or ".parquet" (needs pyarrow); it is replaced if it exists, and only when the new
+        one is complete
+
+    Returns
+    -------
+    int
+        how many runs there are.
+
+    Raises
+    ------
+    ValueError
+        for another ending.
+    ImportError
+        without pyarrow.
+    FileNotFoundError, StoreError
+        as ``Store`` does.
     """
     if not isinstance(file, (str, os.PathLike)) or isinstance(os.fspath(file), bytes):
         raise refuse("file", file, "a name that ends in .csv or .parquet")

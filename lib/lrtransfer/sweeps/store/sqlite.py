@@ -55,17 +55,27 @@ def is_busy(error: sqlite3.Error) -> bool:
 
 
 class Store:
-    """The store in a file; made if there is none (``create=False``: refused then).
+    """The store in a file, made if there is none; a context manager, or call ``close``.
 
-    ``path``: the file, such as "runs/depth.sqlite"; missing folders are made. ``read_only``: no row is
-    written and no file made, so that a store on a read-only drive can be read too. Use it as a context manager or
-    call ``close``. An object belongs to the thread that made it; processes and threads may each open the file,
-    all on one machine: SQLite's locks do not reach over a network drive.
+    An object belongs to the thread that made it; processes and threads may each open the file, all on one machine:
+    SQLite's locks do not reach over a network drive. A write is one transaction: after ``kill -9`` or loss of power the
+    file holds it whole or not at all.
 
-    A write is one transaction: after ``kill -9`` or loss of power the file holds it whole or not at all.
+    Parameters
+    ----------
+    path
+        the file, such as "runs/depth.sqlite"; missing folders are made
+    create
+        whether to make a file where there is none; refused otherwise
+    read_only
+        no row is written and no file made, so that a store on a read-only drive can be read too
 
-    Raises ``StoreError`` where the file is no store, was written by another version or is damaged, and
-    ``FileNotFoundError`` for a missing file with ``create=False``.
+    Raises
+    ------
+    StoreError
+        where the file is no store, was written by another version or is damaged.
+    FileNotFoundError
+        for a missing file without ``create``, or to be read only.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True, read_only: bool = False) -> None:
