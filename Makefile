@@ -50,6 +50,8 @@ test: check
 
 fast: $(if $(ROOM),$(READY),check)
 ifdef ROOM
+	@test -d tests/$(ROOM) && test -d lib/lrtransfer/$(ROOM) || { \
+	    echo "ROOM=$(ROOM) is no room: it must be one of $$(cd lib/lrtransfer && ls -d */ | tr -d / | grep -v __ | tr '\n' ' ')"; exit 1; }
 	$(BIN)/ruff check lib/lrtransfer/$(ROOM) tests/$(ROOM)
 	$(BIN)/ruff format --check lib/lrtransfer/$(ROOM) tests/$(ROOM)
 	$(BIN)/mypy lib/lrtransfer/$(ROOM)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from lrtransfer import stages as s
-from lrtransfer.stages.errors.robust import LIMIT
+from lrtransfer.stages.errors.robust import LIMIT, resonance
 
 PRINTED = 5e-9  # the independent numbers were printed to nine digits
 
@@ -181,7 +181,7 @@ def test_stability_alpha_is_exact(kappa):
     limit = float(s.stability_alpha(kappa))
     root = np.sqrt(kappa)
     assert limit == pytest.approx(2 * np.sqrt(root) / ((root + 1) * np.sqrt(root - 1)), rel=1e-9)
-    curvature, angle = s.resonance(kappa)
+    curvature, angle = resonance(kappa)
     assert curvature == pytest.approx(1 / kappa, rel=1e-6)
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
 

@@ -100,3 +100,16 @@ def test_the_command_follows_a_recipe(tmp_path, capsys, monkeypatch):
     options = ["--runs", str(tmp_path / "runs"), "--results", str(tmp_path / "results")]
     assert cli.main(["record", "some-runs", *options]) == 0
     assert calls == [0, 1, 2] and str(tmp_path / "results" / "some-runs" / "record.json") in capsys.readouterr().out
+
+
+def test_the_list_shows_the_others_beside_a_refused_record(tmp_path, monkeypatch):
+    good, bad = counting([]), counting([])
+    bad = Recipe("other-runs", bad.what, bad.settings, bad.make)
+    for recipe in (good, bad):
+        record(recipe, folder=tmp_path / "results", runs=tmp_path / "runs")
+    path = tmp_path / "results" / "other-runs" / "record.json"
+    path.write_text(path.read_text().replace('"square": 4', '"square": 5'))
+    monkeypatch.setattr("lrtransfer.sweeps.recorder.recipes", lambda: {"other-runs": bad, "some-runs": good})
+    first, second = table(tmp_path / "results").splitlines()
+    assert first.startswith("other-runs  REFUSED: ") and "digest" in first
+    assert second.startswith("some-runs") and "0.0 min" in second

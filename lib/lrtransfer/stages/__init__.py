@@ -29,7 +29,7 @@ Source: "Stacking as accelerated gradient descent".
 
 from lrtransfer.numerics.fits import power_law
 from lrtransfer.stages.errors.perturbed import PerturbedRun, perturbed_nesterov
-from lrtransfer.stages.errors.robust import critical_alpha, potential_growth, resonance, stability_alpha
+from lrtransfer.stages.errors.robust import critical_alpha, potential_growth, stability_alpha
 from lrtransfer.stages.functional.explicit import (
     ExplicitRun,
     explicit_layers,
@@ -122,7 +122,6 @@ __all__ = [
     "random_run",
     "random_steps",
     "rate",
-    "resonance",
     "run",
     "smooth_extension",
     "smoothed",

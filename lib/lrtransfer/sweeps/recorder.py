@@ -173,8 +173,11 @@ def table(results: Path | None = None) -> str:
     wide = max(map(len, known), default=0)
     lines = []
     for name, recipe in known.items():
-        entry = records.read(name, folder=results)
-        made = "not recorded" if entry is None else f"{entry['date']}, {entry['seconds'] / 60:.1f} min"
+        try:
+            entry = recorded(recipe, folder=results)
+            made = "not recorded" if entry is None else f"{entry['date']}, {entry['seconds'] / 60:.1f} min"
+        except records.DamagedRecord as error:  # the others are still to be seen
+            made = f"REFUSED: {error}"
         lines.append(f"{name:{wide}}  {made:22}  {recipe.what}")
     return "\n".join(lines)
 

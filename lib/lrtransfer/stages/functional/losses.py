@@ -56,7 +56,7 @@ def squared_loss(targets: ArrayLike, metric: ArrayLike | None = None) -> SampleL
     ValueError
         naming the argument.
     """
-    y = _rows("targets", targets)
+    y = sample_rows("targets", targets)
     h = np.eye(y.shape[1]) if metric is None else arguments.finite("metric", metric)
     if h.shape != (y.shape[1],) * 2 or not np.allclose(h, h.T, rtol=1e-12, atol=0):
         raise ValueError(f"metric of shape {h.shape} is not allowed: metric must be ({y.shape[1]},) * 2 and symmetric.")
@@ -130,7 +130,7 @@ def predictions(name: str, value: ArrayLike, loss: SampleLoss) -> Floats:
     """
     if not isinstance(loss, SampleLoss):
         raise arguments.refuse("loss", loss, "a SampleLoss, such as squared_loss(targets) or logistic_loss(labels)")
-    array = _rows(name, value)
+    array = sample_rows(name, value)
     if loss.shape is not None and array.shape != loss.shape:
         raise ValueError(
             f"{name} of shape {array.shape} is not allowed: {name} must be {loss.shape}, as the loss takes."
@@ -138,7 +138,8 @@ def predictions(name: str, value: ArrayLike, loss: SampleLoss) -> Floats:
     return array
 
 
-def _rows(name: str, value: ArrayLike) -> Floats:
+def sample_rows(name: str, value: ArrayLike) -> Floats:
+    """Finite values (m, d), one row a point of the sample."""
     array = arguments.finite(name, value)
     if array.ndim != 2 or not array.size:
         raise ValueError(f"{name} of shape {array.shape} is not allowed: {name} must be (m, d), one row a point.")

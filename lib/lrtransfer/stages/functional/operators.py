@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
-from lrtransfer.stages.functional.losses import SampleLoss, _rows, predictions, squared_loss
+from lrtransfer.stages.functional.losses import SampleLoss, predictions, sample_rows, squared_loss
 from lrtransfer.stages.linear.course import Floats
 
 INITS = ("zero", "random", "stacking", "nesterov")
@@ -129,7 +129,7 @@ def train(
     share = arguments.one("beta", arguments.finite("beta", beta, minimum=0.0))
     if share > 1:
         raise arguments.refuse("beta", beta, "in [0, 1]")
-    x = first if inputs is None else _rows("inputs", inputs)
+    x = first if inputs is None else sample_rows("inputs", inputs)
     if x.shape[0] != first.shape[0]:
         raise ValueError(f"inputs of shape {x.shape} and start of shape {first.shape} do not match: one row a point.")
     extend = linear_extension if extend is None else extend
