@@ -29,8 +29,8 @@ from lrtransfer.sweeps import driver
 from lrtransfer.sweeps.keys import run_key
 from lrtransfer.sweeps.run import run, runs_of
 from lrtransfer.sweeps.store import Store, StoreError
+from lrtransfer.sweeps.store.file import VERSION
 from lrtransfer.sweeps.store.lock import remember, sole_driver
-from lrtransfer.sweeps.store.sqlite import VERSION
 from lrtransfer.sweeps.sweep import Curve, Sweep
 from lrtransfer.sweeps.tasks import CheckpointError
 

@@ -19,8 +19,8 @@ from small_stores import CURVE, MLP, filled, put
 from lrtransfer.sweeps.keys import run_key
 from lrtransfer.sweeps.store import Store, StoreError, rows
 from lrtransfer.sweeps.store.export import export
+from lrtransfer.sweeps.store.file import VERSION
 from lrtransfer.sweeps.store.rows import run_row
-from lrtransfer.sweeps.store.sqlite import VERSION
 
 
 @pytest.fixture

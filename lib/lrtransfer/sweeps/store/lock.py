@@ -12,7 +12,8 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
-from lrtransfer.sweeps.store.sqlite import Store, StoreError
+from lrtransfer.sweeps.store.file import StoreError
+from lrtransfer.sweeps.store.sqlite import Store
 
 
 @contextmanager

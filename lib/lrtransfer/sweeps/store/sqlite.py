@@ -1,4 +1,4 @@
-"""Finished runs in one SQLite file: it survives ``kill -9``, and several processes may read and write it.
+"""Finished runs in one SQLite file.
 
 One row a run: settings, rate, seed, curve, device, duration, versions. Beside the rows stands which runs the
 checkpoints beside the file are for, and who trains for it at the moment: ``lock`` sees to it that only one does.
@@ -7,54 +7,19 @@ checkpoints beside the file are for, and who trains for it at the moment: ``lock
 from __future__ import annotations
 
 import json
-import os
-import sqlite3
-import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lrtransfer.numerics.arguments import refuse
 from lrtransfer.sweeps.keys import full_settings, run_key
+from lrtransfer.sweeps.store.file import StoreError, StoreFile
 from lrtransfer.sweeps.store.rows import COLUMNS, StoredRun, has_its_key, read_row, run_row, versions
 
-VERSION = 3  # 2: the checksum covers the whole row; 3: one driver at a time, and no claims on runs
-_APPLICATION = 0x6C727472  # "lrtr" in the file's header: tells a store from any other SQLite file
-_PATIENCE = 60.0  # seconds to wait for another process's transaction; one takes milliseconds
 
-_SCHEMA = (
-    """CREATE TABLE runs (
-        key TEXT PRIMARY KEY, kind TEXT NOT NULL, settings TEXT NOT NULL, lr REAL NOT NULL, seed INTEGER NOT NULL,
-        precision TEXT NOT NULL, curve BLOB NOT NULL, checksum INTEGER NOT NULL, final REAL NOT NULL,
-        seconds REAL NOT NULL, device TEXT NOT NULL, versions TEXT NOT NULL, finished TEXT NOT NULL)""",
-    "CREATE TABLE checkpoints (key TEXT PRIMARY KEY, name TEXT NOT NULL)",
-    "CREATE TABLE driver (who TEXT NOT NULL)",
-    f"PRAGMA application_id = {_APPLICATION}",
-    f"PRAGMA user_version = {VERSION}",
-)
-_FROM_2 = (  # a flight was what trains together, and its name that of its checkpoint
-    *_SCHEMA[1:3],
-    "INSERT INTO checkpoints SELECT key, flight FROM claims",
-    "DROP TABLE claims",
-    _SCHEMA[-1],
-)
-
-
-class StoreError(ValueError):
-    """A store that is refused: no store, of another version, damaged, or holding other settings under a key."""
-
-
-def is_busy(error: sqlite3.Error) -> bool:
-    """Whether another process has the file at this moment, and nothing is wrong with it."""
-    return "locked" in str(error) or "busy" in str(error)
-
-
-class Store:
+class Store(StoreFile):
     """The store in a file, made if there is none; a context manager, or call ``close``.
 
     An object belongs to the thread that made it; processes and threads may each open the file, all on one machine:
@@ -78,61 +43,26 @@ class Store:
         for a missing file without ``create``, or to be read only.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, create: bool = True, read_only: bool = False) -> None:
-        name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else path
-        if not isinstance(name, str) or name == ":memory:":
-            raise refuse("store", name, "a file's name")
-        self.path = Path(path).absolute()  # the program may change its folder while the store is open
-        self._shown, self._read_only, self._name = Path(path), read_only, os.fspath(self.path)
-        if self.path.is_dir():
-            raise StoreError(f"store = '{self._shown}' is not allowed: it is a folder; store must be a file's name.")
-        there = self.path.is_file()
-        if not there and (read_only or not create):
-            raise FileNotFoundError(f"there is no store '{self._shown}'; `lrtransfer sweep` makes one")
-        if there and self.path.stat().st_size == 0 and (read_only or not create or self._was_used()):
-            raise StoreError(f"store = '{self._shown}' is not allowed: the file is empty, it holds no store.")
-        if not read_only:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-        for mode in ("mode=ro", "mode=ro&immutable=1") if read_only else ("mode=rwc",):
-            try:
-                with self._named_errors():
-                    self._db = self._connect(mode)
-                break
-            except StoreError as error:
-                # Without permission to write beside it, SQLite reads a store with a log only if told that nobody
-                # writes; but then it does not see what is still in the log.
-                if mode != "mode=ro" or not isinstance(error.__cause__, sqlite3.OperationalError) or self._logged():
-                    raise
-
-    def _connect(self, mode: str) -> sqlite3.Connection:
-        uri = f"{self.path.as_uri()}?{mode}"
-        self._db = sqlite3.connect(uri, timeout=_PATIENCE, isolation_level=None, uri=True)
-        try:
-            self._prepare()
-        except BaseException:
-            self._db.close()
-            raise
-        return self._db
-
-    def _logged(self) -> bool:
-        """Whether rows are in the write-ahead log that are not in the file yet."""
-        log = self.path.with_name(self.path.name + "-wal")
-        return log.is_file() and log.stat().st_size > 0
-
-    def _was_used(self) -> bool:
-        """Whether an empty file once was more than that: only a store has a log or checkpoints beside it."""
-        return self._logged() or self.checkpoints.exists()
-
-    @property
-    def checkpoints(self) -> Path:
-        """The folder beside the store with the checkpoints of the runs in flight."""
-        return self.path.with_name(self.path.name + ".checkpoints")
-
     def get(self, settings: object, lr: float, seed: int, *, precision: str = "float32") -> NDArray[np.float64] | None:
-        """The curve (evaluations,) of a finished run, or None where the store does not have it.
+        """The curve of a finished run.
 
-        Raises ``ValueError`` naming a bad argument; ``StoreError`` where the row is damaged or its settings
-        differ from ``settings`` (a default of the settings' class was changed since).
+        Parameters
+        ----------
+        settings, lr, seed, precision
+            as in ``run_key``
+
+        Returns
+        -------
+        ndarray or None
+            (evaluations,); None where the store does not have it.
+
+        Raises
+        ------
+        ValueError
+            naming a bad argument.
+        StoreError
+            where the row is damaged or its settings differ from ``settings`` (a default of their class was changed
+            since).
         """
         key = run_key(settings, lr, seed, precision=precision)
         with self._named_errors():
@@ -157,20 +87,54 @@ class Store:
     ) -> None:
         """Store a finished run; a run that is there already stays as it is.
 
-        ``curve`` (evaluations,): losses, inf where diverged. ``seconds``: how long it took. ``device``: where,
-        such as "cpu". Raises ``ValueError`` naming a bad argument.
+        Parameters
+        ----------
+        settings, lr, seed, precision
+            as in ``run_key``
+        curve
+            losses (evaluations,), inf where diverged
+        seconds
+            how long it took
+        device
+            where, such as "cpu"
+
+        Raises
+        ------
+        ValueError
+            naming a bad argument.
         """
         self.put_many([run_row(settings, lr, seed, curve, seconds, device, precision, versions())])
 
     def put_many(self, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Store rows of ``run_row`` in one transaction; their checkpoints are for them no more."""
+        """Store rows in one transaction; their checkpoints are for them no more.
+
+        Parameters
+        ----------
+        rows
+            of ``run_row``
+
+        Raises
+        ------
+        StoreError
+            where the file cannot be written.
+        """
         rows = list(rows)
         with self.transaction() as db:
             db.executemany(f"INSERT OR IGNORE INTO runs VALUES ({', '.join('?' * 13)})", rows)
             db.executemany("DELETE FROM checkpoints WHERE key = ?", [(row[0],) for row in rows])
 
     def has(self, keys: Iterable[str]) -> set[str]:
-        """Those of the keys that the store has a finished run for."""
+        """Those of some keys that the store has a finished run for.
+
+        Parameters
+        ----------
+        keys
+            of ``run_key``
+
+        Returns
+        -------
+        set of str
+        """
         with self._named_errors():
             return {key for key in keys if self._db.execute("SELECT 1 FROM runs WHERE key = ?", (key,)).fetchone()}
 
@@ -180,7 +144,17 @@ class Store:
             return int(self._db.execute("SELECT count(*) FROM runs").fetchone()[0])
 
     def rows(self) -> Iterator[StoredRun]:
-        """Every finished run, in the order in which they were stored."""
+        """Every finished run, in the order in which they were stored.
+
+        Yields
+        ------
+        StoredRun
+
+        Raises
+        ------
+        StoreError
+            for a row that is damaged, or whose key is not that of its settings.
+        """
         with self._named_errors():
             for row in self._db.execute(f"SELECT {COLUMNS} FROM runs ORDER BY rowid"):
                 run = self._read(row)
@@ -191,99 +165,11 @@ class Store:
                     )
                 yield run
 
-    def close(self) -> None:
-        """Close the file."""
-        self._db.close()
-
     def __enter__(self) -> Store:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
-
-    @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that holds the write lock from its start, so that what it reads stays true.
-
-        Raises ``StoreError`` where the file cannot be written, as on a full disk.
-        """
-        with self._named_errors():
-            try:
-                self._begin()
-                yield self._db
-                self._db.commit()
-            except BaseException:  # Ctrl-C too, which may come between any two lines
-                with suppress(sqlite3.Error):  # the first error is the one to report
-                    if self._db.in_transaction:
-                        self._db.rollback()
-                raise
-
-    def _begin(self) -> None:
-        stop = time.monotonic() + _PATIENCE
-        while True:
-            if not os.path.exists(self._name):  # SQLite would write on, into a log that is found no more
-                raise StoreError(f"store = '{self._shown}' cannot be used: it was moved away or removed.")
-            try:
-                self._db.execute("BEGIN IMMEDIATE")
-                return
-            except sqlite3.OperationalError as error:
-                # SQLite waits by itself, except where it suspects a deadlock, as when a log is recovered.
-                if not is_busy(error) or time.monotonic() > stop:
-                    raise
-                time.sleep(0.01)
-
-    def _prepare(self) -> None:
-        """Check the file, or make the tables in an empty one."""
-        if not self._read_only and self._identity() == (0, 0, 0):
-            self._log_ahead()
-            with self.transaction() as db:
-                if self._identity() == (0, 0, 0):  # another process may have been first
-                    for statement in _SCHEMA:
-                        db.execute(statement)
-        application, version, _ = self._identity()
-        if application == _APPLICATION and version == 2:
-            version = VERSION
-            if not self._read_only:
-                self._upgrade()
-        if application != _APPLICATION:
-            raise StoreError(f"store = '{self._shown}' is not allowed: it is an SQLite file, but not a store of runs.")
-        if version != VERSION:
-            raise StoreError(
-                f"store = '{self._shown}' is not allowed: it has version {version}, this lrtransfer reads and writes "
-                f"version {VERSION} (and takes over 2). Use the lrtransfer that wrote it, or start a new file."
-            )
-        if not self._read_only:
-            self._log_ahead()
-        problems = [row[0] for row in self._db.execute("PRAGMA quick_check(1)")]
-        if problems != ["ok"]:
-            raise self._damaged(problems[0])
-
-    def _upgrade(self) -> None:
-        """Take over a store of version 2, which is the same but for the claims."""
-        with self.transaction() as db:
-            if self._identity()[1] == 2:  # another process may have been first
-                for statement in _FROM_2:
-                    db.execute(statement)
-
-    def _identity(self) -> tuple[int, int, int]:
-        """Application, version and number of tables, read in one transaction."""
-        query = (
-            "SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),"
-            " (SELECT count(*) FROM sqlite_master)"
-        )
-        return tuple(self._db.execute(query).fetchone())
-
-    def _log_ahead(self) -> None:
-        """A write-ahead log: readers never wait, and a commit need not wait for the disk.
-
-        ``synchronous = NORMAL`` then loses nothing when a process dies; loss of power may take back the last
-        commits, whole. Drives without shared memory keep SQLite's own journal.
-        """
-        try:
-            mode = self._db.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-        except sqlite3.OperationalError:  # the drive cannot, or another process is switching it this moment
-            mode = self._db.execute("PRAGMA journal_mode").fetchone()[0]
-        self._db.execute(f"PRAGMA synchronous = {'NORMAL' if mode == 'wal' else 'FULL'}")
 
     def _read(self, row: tuple[Any, ...]) -> StoredRun:
         try:
@@ -298,27 +184,3 @@ class Store:
                     f"store '{self._shown}' holds this run with {name} = {stored[name]!r}, asked for was "
                     f"{asked[name]!r}: the default of {name} was changed since. Start a new file."
                 )
-
-    def _damaged(self, what: str) -> StoreError:
-        return StoreError(
-            f"store = '{self._shown}' is not allowed: the file is damaged ({what}). Move it away and run again, or "
-            "save what is readable with sqlite3's .recover."
-        )
-
-    @contextmanager
-    def _named_errors(self) -> Iterator[None]:
-        """SQLite's errors as sentences that name the file."""
-        try:
-            yield
-        except sqlite3.ProgrammingError as error:  # no fault of the file
-            what = "it was opened in another thread; open it in this one" if "thread" in str(error) else "it is closed"
-            raise StoreError(f"store = '{self._shown}' cannot be used: {what}.") from error
-        except sqlite3.OperationalError as error:  # full disk, no permission, a lock that is never freed
-            if "UTF-8" in str(error):
-                raise self._damaged(str(error)) from error
-            raise StoreError(f"store = '{self._shown}' cannot be used: {error}.") from error
-        except sqlite3.DatabaseError as error:
-            if "not a database" in str(error):
-                message = f"store = '{self._shown}' is not allowed: it is not a store, nor any SQLite file."
-                raise StoreError(message) from error
-            raise self._damaged(str(error)) from error
