@@ -26,7 +26,18 @@ WATCH = "None or a function of a model that returns modules by name"
 
 
 def check_functions(**given: tuple[object, str]) -> None:
-    """Refuse what is no function, or is a model: models can be called, but are none of these functions."""
+    """Refuse what is no function, or is a model: models can be called, but are none of these functions.
+
+    Parameters
+    ----------
+    **given
+        by argument: the value, and what is allowed in words
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+    """
     for name, (value, allowed) in given.items():
         function(name, value, allowed)
         if isinstance(value, nn.Module):
@@ -34,7 +45,22 @@ def check_functions(**given: tuple[object, str]) -> None:
 
 
 def checked_sizes(sizes: Sequence[int]) -> list[int]:
-    """Two or more increasing whole numbers."""
+    """Sizes as a list.
+
+    Parameters
+    ----------
+    sizes
+        two or more increasing whole numbers from 1
+
+    Returns
+    -------
+    list of int
+
+    Raises
+    ------
+    ValueError
+        for others.
+    """
     allowed = "a list of two or more increasing whole numbers"
     try:
         entries = list(sizes)
@@ -47,14 +73,46 @@ def checked_sizes(sizes: Sequence[int]) -> list[int]:
 
 
 def checked_model(network: object, call: str) -> nn.Module:
-    """What ``build`` returned, if it is a model; ``call`` names it in the refusal."""
+    """What ``build`` returned, if it is a model.
+
+    Parameters
+    ----------
+    network
+        what it returned
+    call
+        how it was called, to name it in the refusal
+
+    Returns
+    -------
+    Module
+
+    Raises
+    ------
+    ValueError
+        for anything else.
+    """
     if not isinstance(network, nn.Module):
         raise refuse(call, network, "a torch.nn.Module")
     return network
 
 
 def checked_optimiser(made: object) -> Optimizer:
-    """What ``optimiser`` returned, if it can step."""
+    """What ``optimiser`` returned, if it can step.
+
+    Parameters
+    ----------
+    made
+        what it returned
+
+    Returns
+    -------
+    Optimizer
+
+    Raises
+    ------
+    ValueError
+        for anything else, such as several optimisers.
+    """
     if isinstance(made, tuple | list | dict):
         raise refuse(
             "optimiser(model)",
@@ -67,7 +125,22 @@ def checked_optimiser(made: object) -> Optimizer:
 
 
 def checked_seeds(seeds: int | Sequence[int]) -> list[int]:
-    """A number of seeds, or different whole numbers from 0, as a list."""
+    """Seeds as a list.
+
+    Parameters
+    ----------
+    seeds
+        a number of seeds, at least 1, or different whole numbers from 0 to 2^63 - 1
+
+    Returns
+    -------
+    list of int
+
+    Raises
+    ------
+    ValueError
+        for others.
+    """
     allowed = "a number of seeds, at least 1, or a list of different whole numbers from 0, such as range(3)"
     if isinstance(seeds, int | np.integer) and not isinstance(seeds, bool):
         return list(range(count("seeds", seeds, minimum=1)))
@@ -82,7 +155,23 @@ def checked_seeds(seeds: int | Sequence[int]) -> list[int]:
 
 
 def checked_loss(value: object) -> Tensor:
-    """What ``loss`` returned, if it is one number that can be differentiated."""
+    """What ``loss`` returned, if it is one number that can be differentiated.
+
+    Parameters
+    ----------
+    value
+        what it returned
+
+    Returns
+    -------
+    Tensor
+        of one entry.
+
+    Raises
+    ------
+    ValueError
+        for anything else; one without a gradient passes where gradients are turned off.
+    """
     if not isinstance(value, torch.Tensor):
         raise refuse("loss(model, batch)", value, "a scalar tensor")
     if value.numel() != 1:
@@ -93,7 +182,24 @@ def checked_loss(value: object) -> Tensor:
 
 
 def checked_watch(watch: Callable[[nn.Module], Any], network: nn.Module) -> Mapping[str, nn.Module]:
-    """What ``watch`` returned, if it is modules by name."""
+    """What ``watch`` returned, if it is modules by name.
+
+    Parameters
+    ----------
+    watch
+        the function
+    network
+        to call it with
+
+    Returns
+    -------
+    mapping of str to Module
+
+    Raises
+    ------
+    ValueError
+        for anything else.
+    """
     found = watch(network)
     if not isinstance(found, Mapping) or not all(isinstance(module, nn.Module) for module in found.values()):
         raise refuse("watch(model)", found, "a mapping from names to modules of the model")
@@ -101,7 +207,23 @@ def checked_watch(watch: Callable[[nn.Module], Any], network: nn.Module) -> Mapp
 
 
 def final_loss(value: Any) -> float:
-    """What ``train`` returned as a float, inf for NaN."""
+    """What ``train`` returned as a number.
+
+    Parameters
+    ----------
+    value
+        a number, or a tensor or array of one entry
+
+    Returns
+    -------
+    float
+        inf for NaN and -inf too.
+
+    Raises
+    ------
+    ValueError
+        for anything else.
+    """
     allowed = "a loss, one number (NaN or inf where the training diverged)"
     try:
         if isinstance(value, str | bool):

@@ -84,7 +84,18 @@ class Place:
     state: Tensor | None = None
 
     def again(self, module: nn.Module) -> dict[str, Tensor]:
-        """What the module puts out now for the inputs and the random numbers of its last call."""
+        """What the module puts out now for the inputs and the random numbers of its last call.
+
+        Parameters
+        ----------
+        module
+            the one that was watched with its inputs
+
+        Returns
+        -------
+        dict of str to Tensor
+            by path, as in ``outputs``.
+        """
         positional, named = self.inputs or ((), {})
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
             if self.state is not None:
@@ -149,9 +160,14 @@ def _copy(value: Any) -> Any:
 
 @contextmanager
 def same_random_state(seed: int) -> Iterator[None]:
-    """Draw from ``seed`` inside the block: torch on every device, NumPy's and Python's global generators.
+    """Draw from a seed inside the block: torch on every device, NumPy's and Python's global generators.
 
     All are left as they were. A generator that a module keeps for itself is out of reach.
+
+    Parameters
+    ----------
+    seed
+        a whole number from 0
     """
     devices = list(range(torch.cuda.device_count())) if torch.cuda.is_available() else []
     plain, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002 (a reader's module may draw from it)
@@ -167,7 +183,18 @@ def same_random_state(seed: int) -> Iterator[None]:
 
 
 def size_of(tensors: list[Tensor]) -> float:
-    """Root mean square of all entries of tensors, inf where one is not finite: a run overflowed."""
+    """Root mean square of all entries of tensors.
+
+    Parameters
+    ----------
+    tensors
+        one or more, any shapes
+
+    Returns
+    -------
+    float
+        inf where an entry is not finite: a run overflowed.
+    """
     if len(tensors) == 1:
         size = float(tensors[0].double().square().mean().sqrt())
     else:
@@ -177,5 +204,15 @@ def size_of(tensors: list[Tensor]) -> float:
 
 
 def resolution(tensors: list[Tensor]) -> float:
-    """The largest relative rounding error of the tensors' kinds of floating-point numbers."""
+    """The largest relative rounding error of the tensors' kinds of floating-point numbers.
+
+    Parameters
+    ----------
+    tensors
+        one or more
+
+    Returns
+    -------
+    float
+    """
     return max(torch.finfo(each.dtype).eps for each in tensors)

@@ -113,7 +113,13 @@ class Check:
         return HOLDS if self.passed else UNDECIDED if self.undecided else FAILS
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for claims.json."""
+        """Plain values for claims.json.
+
+        Returns
+        -------
+        dict
+            all fields, with ``passed`` and ``outcome``; a number that is not finite is a word.
+        """
         numbers = {k: json_number(v) for k, v in asdict(self).items()}
         return numbers | {"passed": self.passed, "outcome": self.outcome}
 

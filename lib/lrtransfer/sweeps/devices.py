@@ -15,7 +15,17 @@ PRECISIONS = ("float32", "bf16")
 
 
 def required_torch() -> ModuleType:
-    """The module torch; ``ImportError`` that says how to install it where it is missing."""
+    """The module torch.
+
+    Returns
+    -------
+    module
+
+    Raises
+    ------
+    ImportError
+        where it is missing, with how to install it.
+    """
     try:
         import torch
     except ImportError as error:
@@ -24,7 +34,22 @@ def required_torch() -> ModuleType:
 
 
 def resolve_device(device: str) -> torch.device:
-    """The torch device for "auto", "cpu", "cuda" or "mps"; ``ValueError`` if this machine lacks it."""
+    """The torch device of a name.
+
+    Parameters
+    ----------
+    device
+        "auto" (cuda, else mps, else cpu), "cpu", "cuda" or "mps"
+
+    Returns
+    -------
+    torch.device
+
+    Raises
+    ------
+    ValueError
+        if this machine lacks it.
+    """
     choice("device", device, DEVICES)
     torch = required_torch()
     present = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
@@ -37,7 +62,22 @@ def resolve_device(device: str) -> torch.device:
 
 
 def check_cuda(device: torch.device, precision: str, compile: bool) -> None:
-    """Refuse, on any other device, what is for cuda."""
+    """Refuse, on any other device, what is for cuda.
+
+    Parameters
+    ----------
+    device
+        where runs train
+    precision
+        "float32", or "bf16", which is for cuda
+    compile
+        whether to use torch.compile, which is for cuda
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+    """
     choice("precision", precision, PRECISIONS)
     if precision == "bf16" and device.type != "cuda":
         raise refuse("precision", precision, f"'float32' on device {device.type!r}; 'bf16' needs cuda")

@@ -31,7 +31,19 @@ class RunError(RuntimeError):
 
 @dataclass(frozen=True)
 class Trained:
-    """What a worker hands back: ``curves`` (evaluations, R), its ``seconds``, ``device`` and ``versions``."""
+    """What a worker hands back of a group of R runs.
+
+    Attributes
+    ----------
+    curves
+        (evaluations, R)
+    seconds
+        that the group took
+    device
+        its name, with the model of a GPU
+    versions
+        of Python and packages, and the host
+    """
 
     curves: NDArray[np.float64]
     seconds: float
@@ -47,9 +59,25 @@ def train_group(
     checkpoint: str | None,
     progress: Callable[[float], None] | None = None,
 ) -> Trained:
-    """Train runs together, on whatever machine this is called on; resumes from ``checkpoint`` if it is there.
+    """Train runs together, on whatever machine this is called on.
 
-    A machine that does not have the checkpoint's folder trains without one.
+    Parameters
+    ----------
+    runs
+        R of one kind
+    device, precision, compiled, progress
+        as in ``Task.train``
+    checkpoint
+        a file to resume from if it is there, or None; a machine that does not have its folder trains without one
+
+    Returns
+    -------
+    Trained
+
+    Raises
+    ------
+    ValueError
+        for what the kind or this machine cannot do.
     """
     task = task_of(runs[0].settings)
     task.check(precision, compiled)
@@ -83,7 +111,13 @@ def train_group(
 
 @dataclass(frozen=True)
 class Group:
-    """Runs of one kind that train together."""
+    """Runs of one kind that train together.
+
+    Attributes
+    ----------
+    runs
+        one or more
+    """
 
     runs: tuple[Run, ...]
 
@@ -93,7 +127,18 @@ class Group:
         return [run.key for run in self.runs]
 
     def part(self, keys: Collection[str]) -> Group:
-        """Those of the runs that have these keys."""
+        """Some of the runs.
+
+        Parameters
+        ----------
+        keys
+            of those to keep
+
+        Returns
+        -------
+        Group
+            it may be empty.
+        """
         return Group(tuple(run for run in self.runs if run.key in keys))
 
     @cached_property
@@ -115,17 +160,19 @@ class Driver:
     Parameters
     ----------
     groups
-        What is missing, each run once.
+        what is missing, each run once
     keep
-        Is given every group as it is done.
+        is given every group as it is done
     pool
-        Where they train.
+        where they train
     report
-        Told of runs as they are kept.
+        told of runs as they are kept
+    device, precision, compiled
+        as in ``Task.train``
     room
-        How many groups to hand out at a time.
+        how many groups to hand out at a time
     checkpoints
-        The folder for the checkpoints of groups in flight, or None. Names of files in it: ``keys.group_name``.
+        the folder for the checkpoints of groups in flight, or None. Names of files in it: ``keys.group_name``
     """
 
     def __init__(
@@ -152,7 +199,13 @@ class Driver:
         self._failed: tuple[str, Exception] | None = None
 
     def drive(self) -> None:
-        """Do it; ``RunError`` where a run failed, after what was in flight is kept."""
+        """Train what is missing.
+
+        Raises
+        ------
+        RunError
+            where a run failed, after what was in flight is kept.
+        """
         try:
             while self._running or (self._todo and self._failed is None):
                 while self._todo and self._failed is None and len(self._running) < self.room:

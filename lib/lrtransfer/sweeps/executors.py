@@ -22,7 +22,20 @@ class Here:
     """An executor that does the work at once, in this thread."""
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> cf.Future[Any]:
-        """A future that is done. Interrupts are not caught: they are not the work's own failure."""
+        """Call a function at once.
+
+        Parameters
+        ----------
+        function
+            what to call
+        *arguments
+            with what
+
+        Returns
+        -------
+        Future
+            one that is done. Interrupts are not caught: they are not the work's own failure.
+        """
         future: cf.Future[Any] = cf.Future()
         try:
             future.set_result(function(*arguments))
@@ -32,15 +45,31 @@ class Here:
 
 
 def check_address(address: object) -> None:
-    """Refuse, as ``workers``, what is no address of a dask scheduler: it needs a scheme, a host and a port."""
+    """Refuse, as ``workers``, what is no address of a dask scheduler.
+
+    Parameters
+    ----------
+    address
+        with a scheme, a host and a port
+
+    Raises
+    ------
+    ValueError
+        naming ``workers``.
+    """
     if not isinstance(address, str) or not _ADDRESS.fullmatch(address):
         raise refuse("workers", address, f"the address of a dask scheduler with scheme and port, {_SUCH_AS}")
 
 
 class Pool:
-    """Where groups train: an executor, or a function that makes one and is called again when it breaks.
+    """Where groups train.
 
     A pool of processes breaks as a whole when one of its workers dies, and only who made it can make it anew.
+
+    Parameters
+    ----------
+    executor
+        an executor, or a function that makes one and is called again when it breaks
     """
 
     def __init__(self, executor: Any) -> None:
@@ -48,7 +77,18 @@ class Pool:
         self.executor: Any = executor if self._make is None else self._make()
 
     def renew(self, error: BaseException) -> bool:
-        """After the loss of a worker: whether there is an executor to go on with."""
+        """See to an executor after the loss of a worker.
+
+        Parameters
+        ----------
+        error
+            with which the worker's future failed
+
+        Returns
+        -------
+        bool
+            whether there is an executor to go on with.
+        """
         if not (isinstance(error, cf.BrokenExecutor) and isinstance(self.executor, cf.Executor)):
             return True  # it mends itself, as dask does
         if self._make is None:
@@ -64,7 +104,13 @@ class Pool:
 
 
 class Dask:
-    """The executor of a dask client, which knows its workers and whether its scheduler is there."""
+    """The executor of a dask client, which knows its workers and whether its scheduler is there.
+
+    Parameters
+    ----------
+    client
+        a ``distributed.Client``
+    """
 
     def __init__(self, client: Any) -> None:
         self.client = client
@@ -76,7 +122,17 @@ class Dask:
         return int(sum(self.client.nthreads().values()))
 
     def is_gone(self, error: BaseException) -> bool:
-        """Whether something failed because the scheduler was lost, which cancels everything handed to it."""
+        """Whether something failed because the scheduler was lost, which cancels everything handed to it.
+
+        Parameters
+        ----------
+        error
+            the failure
+
+        Returns
+        -------
+        bool
+        """
         causes = (error, error.__cause__)
         return self.client.status != "running" or any(isinstance(cause, cf.CancelledError) for cause in causes)
 
@@ -96,9 +152,25 @@ def _quiet(client: Any) -> Iterator[None]:
 
 @contextmanager
 def dask_executor(address: str) -> Iterator[Dask]:
-    """The executor of a dask scheduler; ``ValueError`` where none answers at the address.
+    """The executor of a dask scheduler while the block runs.
 
     Not ``pure``: dask would take two calls with equal arguments for one.
+
+    Parameters
+    ----------
+    address
+        of the scheduler, such as "tcp://host:8786"
+
+    Yields
+    ------
+    Dask
+
+    Raises
+    ------
+    ValueError
+        where none answers at the address.
+    ImportError
+        without distributed.
     """
     try:
         from distributed import Client
@@ -121,9 +193,19 @@ def dask_executor(address: str) -> Iterator[Dask]:
 
 
 def workers_of(executor: Any) -> int:
-    """How many workers an executor has: told by dask, else as many as this machine has cores, or 32 on a cluster.
+    """How many workers an executor has.
 
     Pools do not say how many they were made with; their own default is about the number of cores.
+
+    Parameters
+    ----------
+    executor
+        any that ``run`` takes
+
+    Returns
+    -------
+    int
+        told by dask, else as many as this machine has cores, or 32 on a cluster.
     """
     if isinstance(executor, Here):
         return 1
@@ -133,7 +215,20 @@ def workers_of(executor: Any) -> int:
 
 
 def finished(futures: list[Any], seconds: float) -> list[Any]:
-    """Those of the futures that are done; waits for the first, but not longer than ``seconds``."""
+    """Those of some futures that are done.
+
+    Parameters
+    ----------
+    futures
+        of one executor
+    seconds
+        waits for the first to be done, but not longer than this
+
+    Returns
+    -------
+    list
+        empty where none is.
+    """
     if all(isinstance(future, cf.Future) for future in futures):
         return list(cf.wait(futures, timeout=seconds, return_when=cf.FIRST_COMPLETED).done)
     stop = time.monotonic() + seconds  # submitit's jobs are futures in all but their class
@@ -143,12 +238,28 @@ def finished(futures: list[Any], seconds: float) -> list[Any]:
 
 
 def stop(futures: Sequence[Any]) -> None:
-    """Cancel the futures that have not begun; what has begun cannot be stopped, and trains on for nothing."""
+    """Cancel the futures that have not begun; what has begun cannot be stopped, and trains on for nothing.
+
+    Parameters
+    ----------
+    futures
+        of any executor
+    """
     for future in futures:
         with suppress(Exception):  # a future need not have the method, nor its cluster be reached any more
             future.cancel()
 
 
 def lost_its_worker(error: BaseException) -> bool:
-    """Whether a task failed because the process that had it died, and not by itself."""
+    """Whether a task failed because the process that had it died, and not by itself.
+
+    Parameters
+    ----------
+    error
+        of its future
+
+    Returns
+    -------
+    bool
+    """
     return isinstance(error, cf.BrokenExecutor) or type(error).__name__ == "KilledWorker"

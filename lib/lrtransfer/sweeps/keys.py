@@ -25,10 +25,22 @@ NO_PART_OF_THE_RESULT = ("checkpoint_every",)
 
 
 def kind_of(settings: object) -> str:
-    """The word for the class of a settings object in files and hashes, such as "mlp".
+    """The word for the class of a settings object in files and hashes.
 
-    It is the class attribute ``kind``; a class without one is called by its name. Raises ``ValueError`` for
-    anything but an instance of a dataclass.
+    Parameters
+    ----------
+    settings
+        an instance of a dataclass
+
+    Returns
+    -------
+    str
+        the class attribute ``kind``, such as "mlp"; a class without one is called by its name.
+
+    Raises
+    ------
+    ValueError
+        for anything but an instance of a dataclass.
     """
     if not is_dataclass(settings) or isinstance(settings, type):
         raise refuse("settings", settings, "a settings object, an instance of a frozen dataclass")
@@ -83,40 +95,116 @@ def _canonical(settings: Any, _: str) -> tuple[str, str]:
 
 
 def canonical_settings(settings: object) -> str:
-    """The settings as canonical JSON: the kind and every field that decides the result and is not at its default."""
+    """The settings as canonical JSON: the kind and every field that decides the result and is not at its default.
+
+    Parameters
+    ----------
+    settings
+        an instance of a dataclass
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        for anything else, and for a field that JSON cannot hold.
+    """
     kind_of(settings)
     return _canonical(settings, repr(settings))[0]
 
 
 def full_settings(settings: object) -> str:
-    """The settings as JSON for people: every field that decides the result, defaults included, by name."""
+    """The settings as JSON for people: every field that decides the result, defaults included, by name.
+
+    Parameters
+    ----------
+    settings
+        as in ``canonical_settings``
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        as ``canonical_settings`` does.
+    """
     kind_of(settings)
     return _canonical(settings, repr(settings))[1]
 
 
 def checked_rate(lr: object) -> float:
-    """A positive, finite rate; ``ValueError`` naming it otherwise."""
+    """A rate, if it is one.
+
+    Parameters
+    ----------
+    lr
+        positive and finite
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        naming it.
+    """
     if type(lr) is float and 0 < lr < math.inf:  # a sweep asks thousands of times, and arrays cost 20 times as much
         return lr
     return one("lr", positive("lr", lr))  # type: ignore[arg-type]
 
 
 def checked_seed(seed: object) -> int:
-    """A whole number from 0; ``ValueError`` naming it otherwise."""
+    """A seed, if it is one.
+
+    Parameters
+    ----------
+    seed
+        a whole number from 0
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ValueError
+        naming it.
+    """
     return seed if type(seed) is int and seed >= 0 else count("seed", seed)
 
 
 def run_key(settings: object, lr: float, seed: int, *, precision: str = "float32") -> str:
-    """The name of a run in a store: SHA-256, in hexadecimal, of its canonical JSON.
+    """The name of a run in a store.
 
-    ``settings``: a settings object, such as ``ResidualMLP(...)``. ``lr``: the base rate, positive. ``seed``: a
-    whole number from 0. ``precision``: "float32" (left out of the hash) or "bf16".
+    Fields declared with ``dataclasses.field(compare=False)``, and ``checkpoint_every``, change no result and do not
+    enter. Changing the default of a field would give old hashes a new meaning: the store keeps the full settings beside
+    the hash and refuses to hand out a run whose settings differ.
 
-    Fields declared with ``dataclasses.field(compare=False)``, and ``checkpoint_every``, change no result and do
-    not enter. Changing the default of a field would give old hashes a new meaning: the store keeps the full
-    settings beside the hash and refuses to hand out a run whose settings differ.
+    Parameters
+    ----------
+    settings
+        a settings object, such as ``ResidualMLP(...)``
+    lr
+        the base rate, positive
+    seed
+        a whole number from 0
+    precision
+        "float32" (left out of the hash) or "bf16"
 
-    Raises ``ValueError`` naming the argument.
+    Returns
+    -------
+    str
+        SHA-256, in hexadecimal, of the run's canonical JSON.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
     described: dict[str, Any] = {"lr": checked_rate(lr), "seed": checked_seed(seed)}
     if choice("precision", precision, PRECISIONS) != "float32":
@@ -126,5 +214,18 @@ def run_key(settings: object, lr: float, seed: int, *, precision: str = "float32
 
 
 def group_name(keys: Sequence[str], device: str) -> str:
-    """A short name for runs that train together on a device: their checkpoint's file name."""
+    """A short name for runs that train together on a device: their checkpoint's file name.
+
+    Parameters
+    ----------
+    keys
+        of the runs, in any order
+    device
+        as it was asked for
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
+    """
     return hashlib.sha256("\n".join([device, *sorted(keys)]).encode()).hexdigest()[:32]

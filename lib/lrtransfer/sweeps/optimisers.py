@@ -23,18 +23,21 @@ def sgd_(
     momentum: float = 0.0,
     velocity: Tensor | None = None,
 ) -> None:
-    """One step of SGD: v <- momentum v + g,  w <- w - lr factor v.
+    """One step of SGD.
+
+        v <- momentum v + g
+        w <- w - lr factor v
 
     Parameters
     ----------
     weights, gradient
-        Shape (R, ...).
+        w and g, (R, ...); w is changed
     lrs
-        Rates, broadcast over the weights.
+        rates, broadcast over the weights
     factor
-        None, or what an entry's rate is of its run's, broadcast over the weights.
+        None, or what an entry's rate is of its run's, broadcast over the weights
     momentum, velocity
-        ``velocity``, of the weights' shape and zero at first, is changed; None for no momentum.
+        ``velocity`` v, of the weights' shape and zero at first, is changed; None for no momentum
     """
     if velocity is not None:
         gradient = velocity.mul_(momentum).add_(gradient)
@@ -53,20 +56,21 @@ def adam_(
 ) -> None:
     """One step of Adam; decoupled weight decay is ``shrink_``, before it.
 
-    m <- b1 m + (1 - b1) g,  v <- b2 v + (1 - b2) g^2,
-    w <- w - lr factor (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + epsilon)
+        m <- b1 m + (1 - b1) g
+        v <- b2 v + (1 - b2) g^2
+        w <- w - lr factor (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + epsilon)
 
     Parameters
     ----------
     weights, gradient, lrs, factor
-        As in ``sgd_``.
+        as in ``sgd_``
     moments
-        m and v, of the weights' shape and zero at first; they are changed.
+        m and v, of the weights' shape and zero at first; they are changed
     updates
-        t, counted from 1, this one included.
+        t, counted from 1, this one included
     root_first
-        Whether the root is taken of v and scaled then, or of v scaled. They differ in the last bit of float32, which
-        thousands of steps amplify: the transformer's 2100 move a final loss by 0.005. Each network keeps to its own.
+        whether the root is taken of v and scaled then, or of v scaled. They differ in the last bit of float32, which
+        thousands of steps amplify: the transformer's 2100 move a final loss by 0.005. Each network keeps to its own
     """
     (first, second), (b1, b2) = moments, BETAS
     first.lerp_(gradient, 1 - b1)
@@ -80,5 +84,13 @@ def adam_(
 
 
 def shrink_(weights: Tensor, lrs: Tensor, decay: Tensor | float) -> None:
-    """Decoupled weight decay: w <- (1 - lr decay) w, with ``decay`` broadcast over the weights."""
+    """Decoupled weight decay: w <- (1 - lr decay) w.
+
+    Parameters
+    ----------
+    weights, lrs
+        as in ``sgd_``
+    decay
+        per unit of rate, broadcast over the weights
+    """
     weights.mul_(1 - lrs * decay)

@@ -24,16 +24,39 @@ T = TypeVar("T")
 
 
 def wanted() -> bool:
-    """Whether bars are for somebody: in a notebook or a terminal, unless ``LRTRANSFER_BARS`` is 0."""
+    """Whether bars are for somebody.
+
+    Returns
+    -------
+    bool
+        True in a notebook or a terminal, unless ``LRTRANSFER_BARS`` is 0.
+
+    Raises
+    ------
+    ValueError
+        where that is neither 0 nor 1.
+    """
     if choice(BARS, os.environ.get(BARS) or "1", ("0", "1")) == "0":
         return False
     return "ipykernel" in sys.modules or sys.stdout.isatty()
 
 
 def can_tell(done: float, work: float, seconds: float) -> bool:
-    """Whether the remaining time can be told from what is done: a few per cent, or whatever there is after 10 s.
+    """Whether the remaining time can be told from what is done.
 
     The first updates hold the imports and the loading of the data, and would make it many times too long.
+
+    Parameters
+    ----------
+    done, work
+        what is done of the work, in one unit
+    seconds
+        since the start
+
+    Returns
+    -------
+    bool
+        after a few per cent, or whatever there is after 10 s.
     """
     return done > 0 and (done >= _FEW * work or seconds >= PATIENCE)
 
@@ -78,7 +101,15 @@ class Bar:
         self._bar: Any = _drawn(what, total, unit, start, delay, runs) if show else None
 
     def update(self, work: float, runs: int = 0) -> None:
-        """So much more work is done, and so many more runs are finished."""
+        """Tell of work that was done since the last call.
+
+        Parameters
+        ----------
+        work
+            how much more, in the unit of ``total``
+        runs
+            how many more are finished
+        """
         if self._total is not None:
             work = min(work, self._total - self._done)  # counted in floats; a bar beyond its end drops its format
         self._done += work
@@ -95,11 +126,23 @@ class Bar:
         self._bar.update(work)
 
     def reach(self, share: float) -> None:
-        """So much of the whole is done, from 0 to 1."""
+        """Tell how far the whole is.
+
+        Parameters
+        ----------
+        share
+            that is done, from 0 to 1
+        """
         self.update(share * float(self._total or 0.0) - self._done)
 
     def note(self, text: str) -> None:
-        """A sentence for people, such as what a sweep is waiting for: above the bar."""
+        """A sentence for people above the bar, such as what a sweep is waiting for.
+
+        Parameters
+        ----------
+        text
+            the sentence
+        """
         if self._bar is not None:
             self._bar.write(text, file=sys.stdout)
         else:
@@ -148,13 +191,37 @@ def _drawn(what: str, total: float | None, unit: str, start: float, delay: float
 
 @contextmanager
 def bar(what: str) -> Iterator[Callable[[float], None]]:
-    """A function to call with the share done so far; it shows a bar named ``what``, if that takes long."""
+    """Show a bar for the block, if that takes long.
+
+    Parameters
+    ----------
+    what
+        its name
+
+    Yields
+    ------
+    callable
+        to be called with the share done so far, from 0 to 1.
+    """
     with Bar(what, 1.0, delay=PATIENCE, show=wanted()) as shown:
         yield shown.reach
 
 
 def watched(items: Sequence[T], what: str) -> Iterator[T]:
-    """The ``items`` one by one, with a ``bar`` that counts them."""
+    """Items one by one, with a ``bar`` that counts them.
+
+    Parameters
+    ----------
+    items
+        what to go through
+    what
+        the bar's name
+
+    Yields
+    ------
+    object
+        each of the items, in order.
+    """
     with bar(what) as tell:
         for done, item in enumerate(items, start=1):
             yield item
@@ -162,7 +229,21 @@ def watched(items: Sequence[T], what: str) -> Iterator[T]:
 
 
 def reporter(asked: bool | None, work: float, runs: int) -> Bar:
-    """The bar of a sweep: shown if asked for, or (None) where ``wanted``; False is silence, notes included."""
+    """The bar of a sweep.
+
+    Parameters
+    ----------
+    asked
+        True to show it, None where ``wanted``; False is silence, notes included
+    work
+        in any unit proportional to time
+    runs
+        how many
+
+    Returns
+    -------
+    Bar
+    """
     if asked is False:
         return Silent()
     return Bar("", work, runs=runs, show=wanted() if asked is None else True)

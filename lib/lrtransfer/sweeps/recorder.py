@@ -29,10 +29,18 @@ MODULES = tuple(
 
 
 class Sitting:
-    """One sitting of a recording: where its parts are kept, and on which device it trains.
+    """One sitting of a recording.
 
-    ``folder`` is kept from sitting to sitting, for stores of the recipe's own; ``device``: as in ``train_sweep``.
-    ``tell(share)`` moves the bar.
+    Attributes
+    ----------
+    folder
+        where its parts are kept, from sitting to sitting; for stores of the recipe's own too
+    device
+        on which it trains: as in ``train_sweep``
+    key
+        a sum over the recipe's settings, which parts that are kept must have had too
+    tell
+        ``tell(share)`` moves the bar
     """
 
     def __init__(self, folder: Path, device: str, key: str, tell: Callable[[float], None]) -> None:
@@ -40,10 +48,19 @@ class Sitting:
         self._key = key
 
     def part(self, name: str, compute: Callable[[], Any]) -> Any:
-        """What ``compute()`` returns, as JSON gives it back; from an earlier sitting where that had come so far.
+        """A part of the numbers, from an earlier sitting where that had come so far.
 
-        ``name``: of the part, unique in the recording. Lists come back as lists, inf as ``math.inf``. A part that was
-        kept with other settings of the recipe is computed anew.
+        Parameters
+        ----------
+        name
+            of the part, unique in the recording
+        compute
+            ``compute()`` gives it; a part that was kept with other settings of the recipe is computed anew
+
+        Returns
+        -------
+        object
+            what ``compute()`` returns, as JSON gives it back: lists come back as lists, inf as ``math.inf``.
         """
         file = self.folder / f"{name}.json"
         kept = records.load(file, ("key", "part"))
@@ -57,18 +74,18 @@ class Sitting:
 class Recipe:
     """How a record is made.
 
-    Parameters
+    Attributes
     ----------
     name
-        The record's folder in results/, such as "layers-noise".
+        the record's folder in results/, such as "layers-noise"
     what
-        A line for people.
+        a line for people
     settings
-        A mapping or a dataclass of all that the numbers depend on: the record holds it.
+        a mapping or a dataclass of all that the numbers depend on: the record holds it
     make
-        A function of a ``Sitting`` that returns the numbers, a mapping.
+        a function of a ``Sitting`` that returns the numbers, a mapping
     packages
-        Those whose versions matter, next to Python's.
+        those whose versions matter, next to Python's
     """
 
     name: str
@@ -79,7 +96,18 @@ class Recipe:
 
 
 def recipes() -> dict[str, Recipe]:
-    """Every recipe of the installed package by name, in the order of ``MODULES``."""
+    """Every recipe of the installed package.
+
+    Returns
+    -------
+    dict of str to Recipe
+        by name, in the order of ``MODULES``.
+
+    Raises
+    ------
+    ValueError
+        where two have one name.
+    """
     found: dict[str, Recipe] = {}
     for module in MODULES:
         # A room may have no records; of one that is not there find_spec raises.
@@ -94,7 +122,22 @@ def recipes() -> dict[str, Recipe]:
 
 
 def recipe_of(name: str) -> Recipe:
-    """The recipe of a record; ``ValueError`` naming those that there are."""
+    """The recipe of a record.
+
+    Parameters
+    ----------
+    name
+        of the record
+
+    Returns
+    -------
+    Recipe
+
+    Raises
+    ------
+    ValueError
+        naming those that there are.
+    """
     known = recipes()
     if name not in known:
         raise refuse("name", name, "one of " + ", ".join(repr(each) for each in known))
@@ -109,27 +152,32 @@ def record(
     device: str = "auto",
     again: bool = False,
 ) -> Path:
-    """Follow a recipe and write FOLDER/NAME/record.json; returns its path.
+    """Follow a recipe and write FOLDER/NAME/record.json.
 
     Parameters
     ----------
     recipe
-        From ``recipe_of``, or your own.
+        from ``recipe_of``, or your own
     folder
-        results/ of the repository by default.
+        results/ of the repository by default
     runs
-        What is done is kept in RUNS/NAME: the same call goes on from there after Ctrl-C or ``kill -9``.
+        what is done is kept in RUNS/NAME: the same call goes on from there after Ctrl-C or ``kill -9``
     device
-        "auto", "cpu", "cuda" or "mps", for what trains.
+        "auto", "cpu", "cuda" or "mps", for what trains
     again
-        True to throw away what earlier sittings kept.
+        True to throw away what earlier sittings kept
+
+    Returns
+    -------
+    Path
+        of the record.
 
     Raises
     ------
     ValueError
-        For numbers that a record cannot hold, and what the recipe refuses.
+        for numbers that a record cannot hold, and what the recipe refuses.
     FileNotFoundError
-        Where there is no results/ to write to.
+        where there is no results/ to write to.
     """
     if folder is None and not records.results().is_dir():
         raise FileNotFoundError("This installation has no results folder: name one, --results FOLDER.")
@@ -168,7 +216,18 @@ def _clock(file: Path, key: str) -> Iterator[Callable[[], float]]:
 
 
 def table(results: Path | None = None) -> str:
-    """Every record by name: when and how long it was made, or that it is not there, and what it is."""
+    """Every record by name: when and how long it was made, or that it is not there, and what it is.
+
+    Parameters
+    ----------
+    results
+        their folder, results/ of the repository by default
+
+    Returns
+    -------
+    str
+        a line a record.
+    """
     known = recipes()
     wide = max(map(len, known), default=0)
     lines = []
@@ -183,15 +242,42 @@ def table(results: Path | None = None) -> str:
 
 
 def same_settings(recipe: Recipe, entry: Mapping[str, Any]) -> bool:
-    """Whether a record was made with the settings that its recipe has now."""
+    """Whether a record was made with the settings that its recipe has now.
+
+    Parameters
+    ----------
+    recipe
+        the recipe
+    entry
+        the record
+
+    Returns
+    -------
+    bool
+    """
     now = records.plain("settings", recipe.settings)
     return json.dumps(now, sort_keys=True) == json.dumps(entry["settings"], sort_keys=True)
 
 
 def recorded(recipe: Recipe, *, folder: str | Path | None = None) -> dict[str, Any] | None:
-    """The record of a recipe, None where there is none; refused where it was made with other settings.
+    """The record of a recipe, refused where it was made with other settings.
 
-    Raises ``records.DamagedRecord``, a ``ValueError``, naming the record.
+    Parameters
+    ----------
+    recipe
+        the recipe
+    folder
+        results/ of the repository by default
+
+    Returns
+    -------
+    dict or None
+        as ``records.read``; None where there is none.
+
+    Raises
+    ------
+    DamagedRecord
+        a ``ValueError``, naming the record.
     """
     entry = records.read(recipe.name, folder=folder)
     if entry is not None and not same_settings(recipe, entry):

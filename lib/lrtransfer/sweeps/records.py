@@ -45,14 +45,36 @@ def write(
     made_by: str = "",
     packages: Sequence[str] = ("numpy",),
 ) -> Path:
-    """Write FOLDER/NAME/record.json in one move and return its path; an old record stays whole until then.
+    """Write FOLDER/NAME/record.json in one move; an old record stays whole until then.
 
-    ``name``: lower-case words joined by hyphens. ``settings``: a dataclass or a mapping; ``numbers``: a mapping;
-    both of numbers, words, arrays, lists and mappings. inf is kept, NaN is refused. ``seconds``: how long the
-    run took. ``folder``: results/ of the repository by default. ``made_by``: the call that repeats the run.
-    ``packages``: those whose versions matter, next to Python's.
+    Parameters
+    ----------
+    name
+        lower-case words joined by hyphens
+    settings
+        a dataclass or a mapping of numbers, words, arrays, lists and mappings; inf is kept, NaN is refused
+    numbers
+        a mapping of the same
+    seconds
+        how long the run took
+    folder
+        results/ of the repository by default
+    made_by
+        the call that repeats the run
+    packages
+        those whose versions matter, next to Python's
 
-    Raises ``ValueError`` for bad arguments and ``FileNotFoundError`` where there is no results/ to write to.
+    Returns
+    -------
+    Path
+        of the record.
+
+    Raises
+    ------
+    ValueError
+        for bad arguments.
+    FileNotFoundError
+        where there is no results/ to write to.
     """
     record = {
         "name": _checked(name),
@@ -68,10 +90,24 @@ def write(
 
 
 def read(name: str, *, folder: str | os.PathLike[str] | None = None) -> dict[str, Any] | None:
-    """The record NAME below ``folder`` (results/ of the repository by default); None if there is none.
+    """The record NAME below a folder; an installed package carries no results, so there every record is None.
 
-    Lists come back as lists, inf as ``math.inf``. An installed package carries no results, so there every
-    record is None. Raises ``DamagedRecord``, a ``ValueError``, naming the file and what is wrong with it.
+    Parameters
+    ----------
+    name
+        lower-case words joined by hyphens
+    folder
+        results/ of the repository by default
+
+    Returns
+    -------
+    dict or None
+        all ``FIELDS``; lists come back as lists, inf as ``math.inf``. None if there is no such record.
+
+    Raises
+    ------
+    DamagedRecord
+        a ``ValueError``, naming the file and what is wrong with it.
     """
     path = _path(_checked(name), folder)
     record = load(path, FIELDS)
@@ -86,7 +122,20 @@ def read(name: str, *, folder: str | os.PathLike[str] | None = None) -> dict[str
 
 
 def save(path: Path, record: Mapping[str, Any]) -> Path:
-    """Write a record as JSON so that a reader sees the old file or the new one, never a part; returns ``path``."""
+    """Write a record as JSON so that a reader sees the old file or the new one, never a part.
+
+    Parameters
+    ----------
+    path
+        the file; missing folders are made
+    record
+        plain values
+
+    Returns
+    -------
+    Path
+        ``path``.
+    """
     text = json.dumps(record, indent=1, allow_nan=False) + "\n"
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
@@ -104,9 +153,24 @@ def save(path: Path, record: Mapping[str, Any]) -> Path:
 
 
 def load(path: Path, fields: Sequence[str]) -> dict[str, Any] | None:
-    """The JSON object in ``path`` with at least ``fields``; None if there is no such file.
+    """The JSON object in a file.
 
-    Raises ``DamagedRecord`` where the file does not parse, is not an object or lacks a field.
+    Parameters
+    ----------
+    path
+        the file
+    fields
+        what the object must have at least
+
+    Returns
+    -------
+    dict or None
+        None if there is no such file.
+
+    Raises
+    ------
+    DamagedRecord
+        where the file does not parse, is not an object or lacks a field.
     """
     try:
         # Opened without a look whether it is there: the build notes what a chapter opens, found or not.
@@ -122,14 +186,30 @@ def load(path: Path, fields: Sequence[str]) -> dict[str, Any] | None:
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """The versions of Python and of ``packages``."""
+    """The versions of Python and of some packages.
+
+    Parameters
+    ----------
+    *packages
+        their names
+
+    Returns
+    -------
+    dict of str to str
+    """
     return {"python": platform.python_version()} | {
         name: str(importlib.import_module(name).__version__) for name in packages
     }
 
 
 def machine() -> str:
-    """The machine in a line, without its name: processor family, cores, system and the number of threads."""
+    """The machine in a line, without its name.
+
+    Returns
+    -------
+    str
+        processor family, cores, system and the number of threads.
+    """
     return (
         f"{platform.machine()} CPU, {os.cpu_count()} cores, {platform.system()}; OMP_NUM_THREADS="
         f"{os.environ.get('OMP_NUM_THREADS', 'not set')}"
@@ -137,7 +217,13 @@ def machine() -> str:
 
 
 def results() -> Path:
-    """results/ of the repository, whether it exists or not."""
+    """Where records lie.
+
+    Returns
+    -------
+    Path
+        results/ of the repository, whether it exists or not.
+    """
     return Path(__file__).resolve().parents[3] / "results"
 
 
@@ -156,7 +242,18 @@ def _path(name: str, folder: str | os.PathLike[str] | None, *, must_exist: bool 
 
 
 def digest(content: Mapping[str, Any]) -> str:
-    """SHA-256, in hexadecimal, of the canonical JSON of plain values."""
+    """A sum over plain values that tells whether they were changed.
+
+    Parameters
+    ----------
+    content
+        plain values, by name
+
+    Returns
+    -------
+    str
+        SHA-256, in hexadecimal, of their canonical JSON.
+    """
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -166,7 +263,24 @@ def _no_constant(word: str) -> float:
 
 
 def plain(name: str, value: Any) -> Any:
-    """The value in JSON's own types; inf becomes a word. ``ValueError`` naming it where there is none."""
+    """A value in JSON's own types; inf becomes a word.
+
+    Parameters
+    ----------
+    name
+        what to call it in a refusal
+    value
+        numbers, words, arrays, lists, mappings and dataclasses, nested
+
+    Returns
+    -------
+    object
+
+    Raises
+    ------
+    ValueError
+        naming a value that has no such form: NaN, -inf, other objects.
+    """
     if is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
     if isinstance(value, Mapping):
@@ -185,7 +299,17 @@ def plain(name: str, value: Any) -> Any:
 
 
 def with_infinity(value: Any) -> Any:
-    """Plain values with the word for infinity as ``math.inf`` again."""
+    """Plain values with the word for infinity as ``math.inf`` again.
+
+    Parameters
+    ----------
+    value
+        what ``plain`` returned
+
+    Returns
+    -------
+    object
+    """
     if isinstance(value, dict):
         return {key: with_infinity(entry) for key, entry in value.items()}
     if isinstance(value, list):

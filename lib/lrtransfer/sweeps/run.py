@@ -136,8 +136,18 @@ def run(
 def ready(sweep: Sweep, device: str) -> None:
     """Refuse, before anything is stored or trained, what this machine cannot do for a sweep: its device, its data.
 
-    ``ValueError`` for a device that is not here or cannot do what the sweep asks of it, and for networks that do not
-    fit their images; ``DataUnavailable`` for images that are not here and could not be fetched.
+    Parameters
+    ----------
+    sweep, device
+        as in ``run``
+
+    Raises
+    ------
+    ValueError
+        for a device that is not here or cannot do what the sweep asks of it, and for networks that do not fit their
+        images.
+    DataUnavailable
+        for images that are not here and could not be fetched.
     """
     check_cuda(resolve_device(device), sweep.precision, sweep.compile)
     for curve in sweep.curves:
@@ -158,22 +168,32 @@ def curves_of(
     split: bool = False,
     wait: bool = True,
 ) -> list[NDArray[np.float64]]:
-    """The curves of runs, each (evaluations,): from a store if they are there, else trained, and put there.
+    """The curves of runs: from a store if they are there, else trained, and put there.
 
     Parameters
     ----------
     runs
-        Of any kinds; equal ones are trained once.
+        of any kinds; equal ones are trained once
     store
-        None, a ``Store``, or anything with ``get`` and ``put``, which is then neither locked nor given checkpoints.
+        None, a ``Store``, or anything with ``get`` and ``put``, which is then neither locked nor given checkpoints
     executor, device, in_flight, wait
-        As in ``run``.
+        as in ``run``
     report
-        Makes the bar from the work that is missing and the number of runs.
+        makes the bar from the work that is missing and the number of runs
     precision, compiled
-        As in a ``Sweep``.
+        as in a ``Sweep``
     split
-        Whether to make groups small enough that there is one for every worker.
+        whether to make groups small enough that there is one for every worker
+
+    Returns
+    -------
+    list of ndarray
+        one a run, (evaluations,), in order.
+
+    Raises
+    ------
+    RunError, StoreError
+        as ``run`` does.
     """
     found: dict[str, NDArray[np.float64]] = {}
     each = {run.key: run for run in runs}
@@ -227,7 +247,20 @@ def curves_of(
 
 
 def runs_of(settings: Any, lrs: Sequence[float], seeds: Sequence[int]) -> list[Run]:
-    """The runs of a settings object at every rate with every seed, seeds changing fastest."""
+    """The runs of a settings object at every rate with every seed.
+
+    Parameters
+    ----------
+    settings
+        of any kind
+    lrs, seeds
+        lists
+
+    Returns
+    -------
+    list of Run
+        seeds changing fastest.
+    """
     return [Run(settings, lr, seed, run_key(settings, lr, seed)) for lr in lrs for seed in seeds]
 
 

@@ -56,7 +56,18 @@ def is_busy(error: sqlite3.Error) -> bool:
 
 
 class StoreFile:
-    """The file of a store, open. Arguments and errors: ``Store``."""
+    """The file of a store, open.
+
+    Parameters
+    ----------
+    path, create, read_only
+        as in ``Store``
+
+    Raises
+    ------
+    StoreError, FileNotFoundError
+        as ``Store`` does.
+    """
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True, read_only: bool = False) -> None:
         name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else path

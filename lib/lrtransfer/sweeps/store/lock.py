@@ -18,21 +18,21 @@ from lrtransfer.sweeps.store.sqlite import Store
 
 @contextmanager
 def sole_driver(store: Store, *, wait: bool, note: Callable[[str], None]) -> Iterator[None]:
-    """Hold the lock of a store; at its end, remove the checkpoints that are for no run any more.
+    """Hold the lock of a store while the block runs; at its end, remove the checkpoints that are for no run any more.
 
     Parameters
     ----------
     store
-        An open store.
+        an open store
     wait
-        Whether to wait where another driver holds it.
+        whether to wait where another driver holds it
     note
-        Is told who holds it, where this one waits.
+        is told who holds it, where this one waits
 
     Raises
     ------
     StoreError
-        Where another driver holds it and ``wait`` is false; the message names its host, its process and since when.
+        where another driver holds it and ``wait`` is false; the message names its host, its process and since when.
     """
     from filelock import FileLock, Timeout
 
@@ -60,7 +60,20 @@ def sole_driver(store: Store, *, wait: bool, note: Callable[[str], None]) -> Ite
 
 
 def remember(store: Store, groups: Iterable[tuple[str, list[str]]]) -> Path:
-    """Note which runs the checkpoints of some groups (file name, keys) are for; returns the folder, which is made."""
+    """Note which runs the checkpoints of some groups are for.
+
+    Parameters
+    ----------
+    store
+        an open store, of which this process is the sole driver
+    groups
+        (file name, keys) of each
+
+    Returns
+    -------
+    Path
+        the folder of the checkpoints, which is made.
+    """
     with store.transaction() as db:
         db.executemany(
             "INSERT OR REPLACE INTO checkpoints VALUES (?, ?)", [(key, name) for name, keys in groups for key in keys]

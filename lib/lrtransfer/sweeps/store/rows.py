@@ -29,7 +29,13 @@ _CURVE, _CHECKSUM = 6, 7  # places among the columns
 
 @contextmanager
 def named_file(path: Path) -> Iterator[None]:
-    """Errors of reading or writing a file that name it; a full disk's, for one, does not."""
+    """Make errors of reading or writing in the block name the file; a full disk's, for one, does not.
+
+    Parameters
+    ----------
+    path
+        the file
+    """
     try:
         yield
     except OSError as error:
@@ -42,10 +48,24 @@ def named_file(path: Path) -> Iterator[None]:
 class StoredRun:
     """A finished run: its row in the store.
 
-    ``key``: ``run_key`` of the rest. ``kind`` and ``settings``: the class of the network and all its fields.
-    ``curve`` (evaluations,): losses, inf from the evaluation at which the run had diverged. ``seconds``: its
-    duration; runs that trained together share theirs equally. ``versions``: of Python and packages.
-    ``finished``: when, in UTC.
+    Attributes
+    ----------
+    key
+        ``run_key`` of the rest
+    kind, settings
+        the class of the network and all its fields
+    lr, seed, precision
+        of the run
+    curve
+        losses (evaluations,), inf from the evaluation at which the run had diverged
+    seconds
+        its duration; runs that trained together share theirs equally
+    device
+        on which it was trained
+    versions
+        of Python and packages
+    finished
+        when, in UTC
     """
 
     key: str
@@ -63,7 +83,12 @@ class StoredRun:
 
 @cache
 def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that decide a result."""
+    """Versions of Python and of the packages that decide a result.
+
+    Returns
+    -------
+    dict of str to str
+    """
     found = {"python": platform.python_version(), "lrtransfer": __version__}
     for package in ("numpy", "torch"):
         try:
@@ -80,7 +105,22 @@ def _checksum(row: Sequence[Any]) -> int:
 
 
 def read_row(row: Sequence[Any]) -> StoredRun:
-    """The run of a row of ``COLUMNS``; ``ValueError`` saying what is wrong where it is not what was stored."""
+    """The run of a row.
+
+    Parameters
+    ----------
+    row
+        values of ``COLUMNS``
+
+    Returns
+    -------
+    StoredRun
+
+    Raises
+    ------
+    ValueError
+        saying what is wrong where it is not what was stored.
+    """
     if not isinstance(row[_CURVE], bytes) or _checksum(row) != row[_CHECKSUM] or len(row[_CURVE]) % 8:
         raise ValueError(f"the row of run {row[0]} is not what was stored")
     key, kind, settings, lr, seed, precision, curve, _, _, seconds, device, packages, finished = row
@@ -93,7 +133,18 @@ def read_row(row: Sequence[Any]) -> StoredRun:
 
 
 def has_its_key(run: StoredRun) -> bool:
-    """Whether a run's key is that of its settings; True too for settings of a class that is not known here."""
+    """Whether a run's key is that of its settings.
+
+    Parameters
+    ----------
+    run
+        from ``read_row``
+
+    Returns
+    -------
+    bool
+        True too for settings of a class that is not known here.
+    """
     settings = _settings(run.kind, json.dumps(run.settings))
     return settings is None or run.key == run_key(settings, run.lr, run.seed, precision=run.precision)
 
@@ -118,9 +169,24 @@ def run_row(
     precision: str,
     packages: dict[str, str],
 ) -> tuple[Any, ...]:
-    """A row for ``Store.put_many``; arguments as in ``Store.put``, ``packages`` the versions that made the run.
+    """A row for ``Store.put_many``.
 
-    Raises ``ValueError`` naming a bad argument.
+    Parameters
+    ----------
+    settings, lr, seed, curve, seconds, device, precision
+        as in ``Store.put``
+    packages
+        the versions that made the run
+
+    Returns
+    -------
+    tuple
+        values of ``COLUMNS``.
+
+    Raises
+    ------
+    ValueError
+        naming a bad argument.
     """
     losses = number("curve", curve)
     if losses.ndim != 1 or losses.size == 0:
