@@ -26,6 +26,8 @@ from lrtransfer.sweeps.sweep import CurveResult, Sweep
 NAMES = {
     "mnist": "residual MLPs on 4000 MNIST images over depth (to 48) and width",
     "patches": "convolutional residual networks on colour patches over depth",
+    "digits-seeds": "residual MLPs on digits over depth with 36 seeds, branches times 1/sqrt(L)",
+    "digits-widths": "residual MLPs on digits over width in the standard parametrisation",
 }
 
 

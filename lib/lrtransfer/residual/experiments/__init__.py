@@ -3,11 +3,12 @@
 ``families``: one network at several sizes, trained; ``plans`` lists what every figure trains, for every preset, and
 ``depth`` what the opening one does. ``measures`` reads moves, gains, exponents and distances off the runs.
 ``table1``: Table 1 read off networks that are built. ``blocks``: what the residual blocks contribute. ``shapes``: wide
-against deep at one budget. ``checked``: coordinate checks held against sweeps. ``limits``: trained networks beside
-their limit. ``miniatures``: the settings files in miniature, and a sweep that is ``interrupted`` and goes on.
+against deep at one budget. ``checked``: coordinate checks held against sweeps. ``ways``: multipliers and block
+rates under SGD and Adam. ``limits``: trained networks beside their limit. ``recorded_optima``: the same statistics of
+recorded sweeps. ``miniatures``: the settings files in miniature, and a sweep that is ``interrupted`` and goes on.
 """
 
-from lrtransfer.residual.experiments.blocks import BlockWork, InnerWork, block_work, inner_work
+from lrtransfer.residual.experiments.blocks import BlockWork, InnerWork, block_work, fixed_batch_sweep, inner_work
 from lrtransfer.residual.experiments.checked import CheckedFamily, checks_against_sweeps
 from lrtransfer.residual.experiments.depth import depth_families
 from lrtransfer.residual.experiments.families import (
@@ -32,18 +33,24 @@ from lrtransfer.residual.experiments.measures import (
 )
 from lrtransfer.residual.experiments.miniatures import miniature, settings_files, stop_and_resume
 from lrtransfer.residual.experiments.plans import THEMES, plan
+from lrtransfer.residual.experiments.recorded_optima import RecordedOptima, recorded_optima
 from lrtransfer.residual.experiments.shapes import Shapes, compare_shapes
 from lrtransfer.residual.experiments.table1 import built_over_symbols, built_row, symbol_values
+from lrtransfer.residual.experiments.ways import WAYS, Way, WayResult, compare_ways
 
 __all__ = [
     "THEMES",
+    "WAYS",
     "BlockWork",
     "CheckedFamily",
     "Family",
     "FamilyResult",
     "InnerWork",
+    "RecordedOptima",
     "Shapes",
     "StopsAfter",
+    "Way",
+    "WayResult",
     "away_from",
     "between_depths",
     "block_work",
@@ -53,9 +60,11 @@ __all__ = [
     "checks_against_sweeps",
     "compare_lazy",
     "compare_shapes",
+    "compare_ways",
     "depth_families",
     "exponent_of",
     "feature_sizes",
+    "fixed_batch_sweep",
     "further",
     "gain",
     "inner_work",
@@ -65,6 +74,7 @@ __all__ = [
     "optimum_text",
     "plan",
     "power_of",
+    "recorded_optima",
     "settings_files",
     "stop_and_resume",
     "symbol_values",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -62,24 +62,32 @@ class InnerWork:
 
 
 def block_work(
-    settings: NetworkSettings, depths: Sequence[int], lr: float, *, steps: int, seeds: int, images: int = 128
+    settings: NetworkSettings,
+    depths: Sequence[int],
+    lr: float,
+    *,
+    steps: int,
+    seeds: int,
+    images: int = 128,
+    block_rate: float = 0.0,
 ) -> BlockWork:
     """Train networks of several depths on one fixed batch by full-batch steps, then take them apart.
 
     ``settings``: any network; its depth, steps and batch are replaced, its optimiser and schedule are used. ``lr``:
-    base rate eta_0. ``steps``, ``seeds``, ``images``: how many, 1 at least.
+    base rate eta_0. ``steps``, ``seeds``, ``images``: how many, 1 at least. ``block_rate``: exponent c of a factor L^c
+    on the rate of everything in the blocks, under any optimiser.
     Returns ``BlockWork``. Raises ``ValueError`` naming the argument.
     """
     import torch
     import torch.nn.functional as F
 
     check_settings(settings)
-    rows = []
+    rate, rows = one("block_rate", finite("block_rate", block_rate)), []
     for s, seed in _runs(settings, depths, steps, seeds, images):
         network, x, y = _fresh(s, seed)
         with torch.no_grad():
             before = _ends(network, x)
-        _descend(network, x, y, s, lr, 0.0)
+        _descend(network, x, y, s, lr, _factors(s.depth, rate))
         with torch.no_grad():
             after = _ends(network, x)
             losses = (float(F.cross_entropy(network.head(h), y)) for h in (after[1], after[0]))
@@ -91,12 +99,21 @@ def block_work(
 
 
 def inner_work(
-    settings: ResNet, depths: Sequence[int], lr: float, *, steps: int, seeds: int, boost: float = 0.0, images: int = 64
+    settings: ResNet,
+    depths: Sequence[int],
+    lr: float,
+    *,
+    steps: int,
+    seeds: int,
+    boost: float = 0.0,
+    images: int = 64,
+    block_rate: float = 0.0,
 ) -> InnerWork:
     """Train networks of two convolutions a block on one fixed batch, and see which of them learns.
 
     ``settings``: a ``ResNet`` without normalisation. ``boost``: exponent b of a factor L^b on the rate of the first
-    convolutions. Others: ``block_work``. Returns ``InnerWork``. Raises ``ValueError`` naming the argument.
+    convolutions, beside that of ``block_rate`` on both. Others: ``block_work``. Returns ``InnerWork``.
+    Raises ``ValueError`` naming the argument.
     """
     import torch
 
@@ -105,7 +122,8 @@ def inner_work(
         raise refuse("settings", settings, "a ResNet: its blocks have two convolutions")
     if settings.norm is not None:
         raise refuse("settings.norm", settings.norm, "None: a normalisation would rescale what each convolution adds")
-    power, rows = one("boost", finite("boost", boost)), []
+    power, rate = one("boost", finite("boost", boost)), one("block_rate", finite("block_rate", block_rate))
+    rows = []
     for s, seed in _runs(settings, depths, steps, seeds, images):
         network, x, y = _fresh(s, seed)
         middle: Any = network.blocks[(s.depth - 1) // 2]
@@ -114,7 +132,7 @@ def inner_work(
             was = [layer.weight.clone() for layer in (first, second)]
             into, _, top = _middle(network, x, middle)
             old = act(into)
-        _descend(network, x, y, s, lr, power)
+        _descend(network, x, y, s, lr, _factors(s.depth, rate, inner=power))
         with torch.no_grad():
             into, hidden, now = _middle(network, x, middle)
             new = act(into)
@@ -154,12 +172,53 @@ def _fresh(settings: NetworkSettings, seed: int) -> tuple[Any, Tensor, Tensor]:
     return network, torch.tensor(np.asarray(data.train_x[first])), torch.tensor(data.train_y[first])
 
 
-def _descend(network: Any, x: Tensor, y: Tensor, settings: NetworkSettings, lr: float, boost: float) -> None:
+def fixed_batch_sweep(
+    settings: NetworkSettings,
+    depths: Sequence[int],
+    lrs: Sequence[Sequence[float]],
+    *,
+    steps: int,
+    seeds: int,
+    images: int = 128,
+    block_rate: float = 0.0,
+) -> list[Array]:
+    """Losses after training on one fixed batch, at the rates ``lrs`` of every depth: one array (lrs, seeds) each.
+
+    Trained and measured as in ``block_work``, whose arguments the others are; inf where a run overflowed.
+    """
+    import torch
+    import torch.nn.functional as F
+
+    check_settings(settings)
+    rate = one("block_rate", finite("block_rate", block_rate))
+    found = []
+    for depth, rates in zip(depths, lrs, strict=True):
+        losses = np.empty((len(rates), seeds))
+        for i, lr in enumerate(rates):
+            for j, (s, seed) in enumerate(_runs(settings, [depth], steps, seeds, images)):
+                network, x, y = _fresh(s, seed)
+                _descend(network, x, y, s, float(lr), _factors(depth, rate))
+                with torch.no_grad():
+                    loss = float(F.cross_entropy(network(x), y))
+                losses[i, j] = loss if math.isfinite(loss) else math.inf
+        found.append(losses)
+    return found
+
+
+def _factors(depth: int, exponent: float, inner: float = 0.0) -> dict[str, float]:
+    """Factors on the rates of what lies in the blocks, by role."""
+    whole = depth**exponent
+    return {"branch": whole, "inner": whole * depth**inner, "gain": whole}
+
+
+def _descend(
+    network: Any, x: Tensor, y: Tensor, settings: NetworkSettings, lr: float, factors: Mapping[str, float]
+) -> None:
     import torch
     import torch.nn.functional as F
 
     rate = one("lr", positive("lr", lr))
-    by = optimiser_of(network, settings, rate, factors={"inner": settings.depth**boost})
+    by = optimiser_of(network, settings, rate, factors=factors)
     with torch.enable_grad():
         for _ in range(settings.steps):
             by.zero_grad()
