@@ -32,6 +32,7 @@ from lrtransfer.residual.experiments import (
     compare_shapes,
     exponent_of,
     feature_sizes,
+    left_out,
     miniature,
     power_of,
     settings_files,
@@ -57,10 +58,20 @@ def test_shapes_are_compared_at_one_rate_below_the_mean_of_the_best():
     assert found.at_common.shape == found.at_own.shape == (2, 2, 4)
     np.testing.assert_allclose(found.at_common[0, 1], 0.5 + 0.5**2 + 0.1 * np.arange(4))
     np.testing.assert_allclose(found.at_own[1, 0], 0.2 + 0.1 * np.arange(4))  # 1/2 is on the grid
-    assert found.cost.value == pytest.approx(0.75**2 - 0.25**2)  # the last shape: its grid has 1/2 and 1
+    assert [e.value for e in found.off] == pytest.approx([0.25, 0.5, 0.5, 0.75])
+    assert [e.value for e in found.costs] == pytest.approx([0.0, 0.5**2, 0.5**2, 0.75**2 - 0.25**2])
     assert [e.value for e in found.deeper] == pytest.approx([0.25**2 - 0.5**2, 0.1 + 0.5**2 - 0.75**2])
     assert [e.value for e in found.larger] == pytest.approx([0.3 + 0.25**2 - 0.5**2, 0.4 + 0.5**2 - 0.75**2])
     assert all(e.error == pytest.approx(0, abs=1e-12) and e.seeds == 4 for e in found.larger)  # seeds are paired
+
+
+def test_a_rate_is_chosen_on_the_other_seeds():
+    # Seed 0 is lucky at the first rate: it alone makes that the lowest mean, and it must not profit from it.
+    logs = np.log([[0.01, 1.0, 1.0], [0.5, 0.5, 0.5]])
+    assert np.argmin(logs.mean(axis=1)) == 0
+    np.testing.assert_allclose(left_out(np.exp(logs)), np.log([0.5, 1.0, 1.0]))
+    with pytest.raises(ValueError, match=r"losses = .*two seeds"):
+        left_out([[1.0], [2.0]])
 
 
 def test_shapes_that_lack_the_common_rate_are_refused():
@@ -111,6 +122,9 @@ def test_feature_sizes_against_the_runs_they_come_from():
         off = found.means[k, -1] - limit.H[t, t, -1]
         assert found.shares[k] == pytest.approx(abs(off) / limit.H[t, t, -1])
         assert found.in_errors[k] == pytest.approx(off / found.errors[k, -1])
+        relative = found.relative(k)
+        assert abs(relative.value) == pytest.approx(found.shares[k]) and relative.seeds == 8
+        assert relative.in_errors == pytest.approx(found.in_errors[k])
 
 
 def test_lazy_networks_lie_near_their_kernel():

@@ -1,11 +1,12 @@
 """The experiments of the chapter: what each preset trains, and the functions that train it.
 
 ``families``: one network at several sizes, trained; ``plans`` lists what every figure trains, for every preset, and
-``depth`` what the opening one does. ``measures`` reads moves, gains, exponents and distances off the runs.
-``table1``: Table 1 read off networks that are built. ``blocks``: what the residual blocks contribute. ``shapes``: wide
-against deep at one budget. ``checked``: coordinate checks held against sweeps. ``ways``: multipliers and block
-rates under SGD and Adam. ``limits``: trained networks beside their limit. ``recorded_optima``: the same statistics of
-recorded sweeps. ``miniatures``: the settings files in miniature, and a sweep that is ``interrupted`` and goes on.
+``depth`` what the opening one does. ``measures`` reads moves, gains, exponents and distances off the runs, and
+``recorded_optima`` off recorded ones. ``table1``: Table 1 read off networks that are built. ``blocks``: what the
+residual blocks contribute; ``ways``: multipliers and block rates under SGD and Adam. ``shapes``: wide against deep at
+one budget. ``checked``: coordinate checks held against sweeps. ``limits``: trained networks beside their limit.
+``miniatures``: the settings files in miniature, and a sweep that is ``interrupted`` and goes on. ``paper_figures``:
+every figure of the paper and what stands for it.
 """
 
 from lrtransfer.residual.experiments.blocks import BlockWork, InnerWork, block_work, fixed_batch_sweep, inner_work
@@ -23,6 +24,7 @@ from lrtransfer.residual.experiments.interrupted import StopsAfter
 from lrtransfer.residual.experiments.limits import away_from, compare_lazy, feature_sizes
 from lrtransfer.residual.experiments.measures import (
     between_depths,
+    beyond,
     changes_of,
     exponent_of,
     further,
@@ -32,13 +34,15 @@ from lrtransfer.residual.experiments.measures import (
     widest,
 )
 from lrtransfer.residual.experiments.miniatures import miniature, settings_files, stop_and_resume
+from lrtransfer.residual.experiments.paper_figures import PAPER_FIGURES, PaperFigure
 from lrtransfer.residual.experiments.plans import THEMES, plan
 from lrtransfer.residual.experiments.recorded_optima import RecordedOptima, recorded_optima
-from lrtransfer.residual.experiments.shapes import Shapes, compare_shapes
+from lrtransfer.residual.experiments.shapes import Shapes, compare_shapes, left_out
 from lrtransfer.residual.experiments.table1 import built_over_symbols, built_row, symbol_values
 from lrtransfer.residual.experiments.ways import WAYS, Way, WayResult, compare_ways
 
 __all__ = [
+    "PAPER_FIGURES",
     "THEMES",
     "WAYS",
     "BlockWork",
@@ -46,6 +50,7 @@ __all__ = [
     "Family",
     "FamilyResult",
     "InnerWork",
+    "PaperFigure",
     "RecordedOptima",
     "Shapes",
     "StopsAfter",
@@ -53,6 +58,7 @@ __all__ = [
     "WayResult",
     "away_from",
     "between_depths",
+    "beyond",
     "block_work",
     "built_over_symbols",
     "built_row",
@@ -68,6 +74,7 @@ __all__ = [
     "further",
     "gain",
     "inner_work",
+    "left_out",
     "miniature",
     "move",
     "optima_row",

@@ -23,7 +23,8 @@ class FeatureSizes:
     """Mean square of the stream H_tt of trained linear networks of one depth, against the limit of that depth.
 
     ``means``, ``errors``: over networks, before and after training, at every block, (2, L + 1). ``shares``,
-    ``in_errors``: distance from the limit at the top, relative and in standard errors, (2,).
+    ``in_errors``: distance from the limit at the top, relative and in standard errors, (2,). ``expected``: the limit
+    there, (2,). ``draws``: how many networks.
     """
 
     depth: int
@@ -31,6 +32,13 @@ class FeatureSizes:
     errors: Array
     shares: Array
     in_errors: Array
+    expected: Array
+    draws: int
+
+    def relative(self, k: int) -> Estimate:
+        """Mean at the top over that of the limit, less one: before (k = 0) and after training (k = 1)."""
+        top, error = self.means[k, -1], self.errors[k, -1]
+        return Estimate(float(top / self.expected[k] - 1), float(error / self.expected[k]), self.draws)
 
 
 def feature_sizes(
@@ -47,7 +55,8 @@ def feature_sizes(
         means, errors = (part[[0, steps]] for part in mean_and_error(trained.H))
         expected = np.array([theory.H[t, t, -1] for t in (0, steps)])
         off = means[:, -1] - expected
-        found.append(FeatureSizes(depth, means, errors, np.abs(off) / expected, in_errors(off, errors[:, -1])))
+        away = np.abs(off) / expected, in_errors(off, errors[:, -1])
+        found.append(FeatureSizes(depth, means, errors, *away, expected, draws))
     return found
 
 

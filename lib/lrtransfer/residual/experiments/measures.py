@@ -101,3 +101,8 @@ def exponent_of(check: CoordinateCheck, layer: str) -> Estimate:
 def power_of(sizes: ArrayLike, values: ArrayLike) -> Estimate:
     """The power of the size in values (sizes, seeds), fitted to every seed (``fits.power_by_seed``)."""
     return Estimate(*power_by_seed(sizes, values), np.shape(values)[-1])
+
+
+def beyond(found: Estimate, expected: float) -> Estimate:
+    """A measured number less the one expected, with its error."""
+    return Estimate(found.value - expected, found.error, found.seeds)

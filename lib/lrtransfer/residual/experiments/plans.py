@@ -12,6 +12,7 @@ from dataclasses import replace
 from lrtransfer.numerics.arguments import choice
 from lrtransfer.page.scale import PRESETS
 from lrtransfer.residual.experiments.families import Family
+from lrtransfer.residual.experiments.ways import WAYS
 from lrtransfer.residual.networks.settings import ConvNet, NetworkSettings, ResidualMLP, ResNet, VisionTransformer
 
 Windows = tuple[tuple[float, float], ...]
@@ -46,7 +47,7 @@ def _conv() -> tuple[Family, ...]:
     depths, widths = (3, 6, 12, 24), (8, 16, 24)
     depth = (
         ("sp", "sp", _around((-2, -3, -4.5, -5.5))),
-        ("mup", "mup", _around((1.5, 1, -0.5, -2.5))),
+        ("mup", "mup", (*_around((1.5, 1, -0.5)), (-6.5, -0.5))),
         (SQRT, "mup_sqrt_depth", _around((2.5,))),
     )
     width = (("sp", "sp", (-1.5,)), ("mup", "mup", (2.0,)), (SQRT, "mup_sqrt_depth", (2.5,)))
@@ -148,6 +149,16 @@ def _tradeoff() -> tuple[Family, ...]:
     )
 
 
+def _ways() -> tuple[Family, ...]:
+    """Residual MLPs under Adam in the three ways of ``WAYS``, by their names there."""
+    net, families = ResidualMLP(width=32, batch=64, optimiser="adam"), []
+    for way in WAYS:
+        if way.optimiser == "adam":
+            settings = replace(net, branch=way.branch, adam_depth_exponent=-way.block_rate)
+            families.append(Family(way.name, settings, "depth", (3, 6, 12, 24), ((-2.0, 1.5),), 0.5, 6))
+    return tuple(families)
+
+
 THEMES: dict[str, Callable[[], tuple[Family, ...]]] = {
     "width": _width,
     "exponent": _exponent,
@@ -158,6 +169,7 @@ THEMES: dict[str, Callable[[], tuple[Family, ...]]] = {
     "hyperparameters": _hyperparameters,
     "curves": _curves,
     "tradeoff": _tradeoff,
+    "ways": _ways,
 }
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics.arguments import refuse
 from lrtransfer.numerics.estimates import Estimate
@@ -18,30 +19,84 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Shapes:
-    """Result of ``compare_shapes``, for every budget and shape.
+    """Result of ``compare_shapes``, for every budget and shape; ``off`` and ``costs`` in one list, budget by budget.
 
-    ``common``: the base rate all share. ``at_common``, ``at_own``: log losses there and at each shape's best rate on
-    its grid, (budgets, shapes, seeds). ``cost``: rise of the log loss by the common rate, at the worst shape.
-    ``deeper``: fall of the log loss at the common rate from the widest shape to the deepest, one a budget.
-    ``larger``: the same from the smallest budget to the largest, one a shape.
+    Attributes
+    ----------
+    common : float
+        The base rate all share.
+    at_common, at_own : array (budgets, shapes, seeds)
+        Log losses there, and at the rate that is best for the other seeds.
+    off : tuple of Estimate
+        log2 of each shape's best rate over the common one; error inf where it is on an edge.
+    costs : tuple of Estimate
+        Mean of ``at_common`` less ``at_own``, over seeds.
+    deeper : tuple of Estimate
+        Fall of the log loss at the common rate from the widest shape to the deepest, one a budget.
+    larger : tuple of Estimate
+        The same from the smallest budget to the largest, one a shape.
     """
 
     common: float
     at_common: Array
     at_own: Array
-    cost: Estimate
+    off: tuple[Estimate, ...]
+    costs: tuple[Estimate, ...]
     deeper: tuple[Estimate, ...]
     larger: tuple[Estimate, ...]
+
+
+def left_out(losses: ArrayLike) -> Array:
+    """Log loss of every seed at the rate that is best, in mean log loss, for the other seeds.
+
+    The lowest point of a mean curve is lowest partly by the luck of the seeds in it; a seed that had no part in the
+    choice has no such luck.
+
+    Parameters
+    ----------
+    losses : array_like (rates, seeds)
+        Positive, inf where a run diverged; two seeds or more.
+
+    Returns
+    -------
+    array (seeds,)
+        inf where the seed diverged at the rate chosen by the others.
+
+    Raises
+    ------
+    ValueError
+        For a single seed.
+    """
+    logs = np.log(np.asarray(losses, dtype=float))
+    if logs.ndim != 2 or logs.shape[1] < 2:
+        raise refuse("losses", logs.shape, "of shape (rates, seeds) with two seeds or more (the value is its shape)")
+    seeds = range(logs.shape[1])
+    return np.array([logs[int(np.argmin(np.delete(logs, seed, axis=1).mean(axis=1))), seed] for seed in seeds])
 
 
 def compare_shapes(budgets: Sequence[Sequence[FamilyResult]]) -> Shapes:
     """What one common rate costs, and what depth and weights bring at that rate.
 
-    ``budgets``: for every budget the families of its shapes, from wide to deep, of one size and with one list of seeds;
-    equally many shapes each. The common rate is the point of the first grid below the geometric mean of the best rates:
-    above an optimum the loss rises faster than below.
+    The common rate is the point of the first grid below the geometric mean of the best rates: above an optimum the
+    loss rises faster than below.
 
-    Raises ``ValueError`` where a shape was not trained at the common rate. Source: Fig. B.1 of the paper.
+    Parameters
+    ----------
+    budgets : sequence of sequences of FamilyResult
+        For every budget its shapes, from wide to deep, each a family of one size; equally many shapes each, and one
+        list of seeds for all.
+
+    Returns
+    -------
+    Shapes
+        Rates, losses and what follows from them.
+
+    Raises
+    ------
+    ValueError
+        Where a shape was not trained at the common rate.
+
+    Source: Fig. B.1 of the paper.
     """
     shapes = [trial for trials in budgets for trial in trials]
     centre = np.mean([np.log2(trial.best[0].lr) for trial in shapes])
@@ -54,14 +109,18 @@ def compare_shapes(budgets: Sequence[Sequence[FamilyResult]]) -> Shapes:
         if not np.isclose(rates[nearest], common):
             raise refuse("budgets", trial.family.name, f"shapes that were trained at the common rate {common:.3g} too")
         logs.append(np.log(trial.losses[0][nearest]))
-    own = np.array([[trial.lowest_logs[0] for trial in trials] for trials in budgets])
-    at_common = np.reshape(logs, own.shape)
-    costs = [gain(a, b) for ones, owns in zip(at_common, own, strict=True) for a, b in zip(ones, owns, strict=True)]
+    own = [left_out(trial.losses[0]) for trial in shapes]
+    best = [trial.best[0] for trial in shapes]
+    shape = (len(budgets), len(budgets[0]), -1)
+    at_common = np.reshape(logs, shape)
     return Shapes(
         common=common,
         at_common=at_common,
-        at_own=own,
-        cost=max(costs, key=lambda found: found.value),
+        at_own=np.reshape(own, shape),
+        off=tuple(
+            Estimate(math.log2(b.lr / common), math.inf if b.on_edge else b.spread, max(1, b.seeds)) for b in best
+        ),
+        costs=tuple(gain(there, here) for there, here in zip(logs, own, strict=True)),
         deeper=tuple(gain(one[0], one[-1]) for one in at_common),
         larger=tuple(gain(small, large) for small, large in zip(at_common[0], at_common[-1], strict=True)),
     )

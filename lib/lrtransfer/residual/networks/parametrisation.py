@@ -34,7 +34,8 @@ at beta = L^-1/2. That growth is why the best rate of sp and mup falls with dept
 All are O(1) in the width: N-independent feature movement is what the factors are for, and gamma_0 sets how
 much of it (gamma_0 -> 0 is lazy). *mup_sqrt_depth.* The L branches together move h by sum_l beta^2 = 1: O(1)
 in the depth too, while the noise they add at initialisation stays bounded. Any beta = L^-a with a < 1/2 blows
-up, a > 1/2 lets the branches fade; ``branch`` = a replaces the exponent to show it.
+up; with a > 1/2 the noise fades, and under SGD at one rate for all layers the learning of the branches too;
+``branch`` = a replaces the exponent to show it.
 
 *ntp* is mup at gamma_0 = N^-1/2, readout and rate alike: features move by O(N^-1/2), the network turns lazy
 with width.

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.numerics.fits import line
 from lrtransfer.residual.theory.control_variates import FEWEST, controlled_mean, initial_controls
 from lrtransfer.residual.theory.descent import FiniteRun
@@ -82,6 +83,8 @@ class FittingRates:
         mean over draws and its standard error, (depths, widths)
     endless, endless_error
         extrapolated to infinite width, and the standard error, (depths,)
+    draws
+        the fewest networks of any width
     """
 
     theory_depths: NDArray[np.int64]
@@ -92,6 +95,16 @@ class FittingRates:
     error: Array
     endless: Array
     endless_error: Array
+    draws: int
+
+    @property
+    def farthest(self) -> Estimate:
+        """Extrapolated less predicted log2 rate, with its error, at the depth where it may be farthest from zero."""
+        gaps = [
+            Estimate(float(gap), float(error), self.draws)
+            for gap, error in zip(self.endless - self.predicted, self.endless_error, strict=True)
+        ]
+        return max(gaps, key=lambda gap: gap.ends("within")[0])
 
     @property
     def predicted(self) -> Array:
@@ -159,9 +172,8 @@ def fitting_rates(
             means[i, j] = _trained(guess, width, depth, steps, branch, count)
     widths = np.array(list(draws))
     ends = np.array([_at_infinite_width(widths, *row.T) for row in means])
-    return FittingRates(
-        np.array(theory_depths), np.log2(theory), np.array(depths), widths, *means.T.swapaxes(1, 2), *ends.T
-    )
+    trained = (*means.T.swapaxes(1, 2), *ends.T, min(draws.values()))
+    return FittingRates(np.array(theory_depths), np.log2(theory), np.array(depths), widths, *trained)
 
 
 def _trained(guess: float, width: int, depth: int, steps: int, branch: float, draws: int) -> tuple[float, float]:

@@ -1,0 +1,132 @@
+"""Multipliers and block rates with depth, recorded best rates, and the list of the paper's figures."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from lrtransfer.images.catalogue import load
+from lrtransfer.numerics.estimates import Estimate
+from lrtransfer.page.claims import statements
+from lrtransfer.rates import BestLR, drift
+from lrtransfer.residual import ResidualMLP, ResNet, fitting_rates, shipped
+from lrtransfer.residual.experiments import (
+    PAPER_FIGURES,
+    WAYS,
+    RecordedOptima,
+    beyond,
+    block_work,
+    compare_ways,
+    fixed_batch_sweep,
+    inner_work,
+    move,
+    plan,
+    power_of,
+    recorded_optima,
+)
+from lrtransfer.residual.networks.modules import build, initialise, parameter_groups
+
+
+def test_one_over_l_with_block_rates_times_l_is_one_over_root_l_with_smaller_weights():
+    # W = sqrt(L) V: the two networks must have the same outputs after every step, by plain SGD written out here.
+    depth, lr, steps, images = 5, 0.3, 4, 32
+    (losses,) = fixed_batch_sweep(
+        ResidualMLP(width=16, branch=1.0), [depth], [[lr]], steps=steps, seeds=1, images=images, block_rate=1.0
+    )
+    data = load("digits")
+    x, y = torch.tensor(np.asarray(data.train_x[:images])), torch.tensor(data.train_y[:images])
+    settings = ResidualMLP(width=16, depth=depth, branch=0.5)
+    network = build(settings, data.shape, data.classes)
+    initialise(network, 0)
+    with torch.no_grad():
+        for block in network.blocks:
+            block.branch[1].weight.mul_(depth**-0.5)
+    for _ in range(steps):
+        network.zero_grad()
+        F.cross_entropy(network(x), y).backward()
+        with torch.no_grad():
+            for group in parameter_groups(network, settings, lr):
+                for weight in group["params"]:
+                    weight.sub_(group["lr"] * weight.grad)
+    with torch.no_grad():
+        by_hand = float(F.cross_entropy(network(x), y))
+    assert losses[0, 0] == pytest.approx(by_hand, rel=1e-5)
+    plain = fixed_batch_sweep(ResidualMLP(width=16, branch=1.0), [depth], [[lr]], steps=steps, seeds=1, images=images)
+    assert abs(plain[0][0, 0] - losses[0, 0]) > 1e-3  # the factor matters
+
+
+def test_a_factor_on_the_blocks_rate_is_adams_depth_exponent():
+    runs = {"steps": 3, "seeds": 2, "images": 16}
+    one = block_work(ResidualMLP(width=8, optimiser="adam"), (2, 4), 0.01, **runs, block_rate=-0.5)
+    other = block_work(ResidualMLP(width=8, optimiser="adam", adam_depth_exponent=0.5), (2, 4), 0.01, **runs)
+    np.testing.assert_allclose(one.learnt, other.learnt, rtol=1e-5)
+    inner = [
+        inner_work(ResNet(width=8, norm=None, optimiser="adam", **own), (2, 4), 0.01, **runs, **factor).own
+        for own, factor in (({}, {"block_rate": -0.5}), ({"adam_depth_exponent": 0.5}, {}))
+    ]
+    np.testing.assert_allclose(*inner, rtol=1e-5)
+
+
+def test_a_sweep_on_one_batch_ends_where_the_dissected_network_does():
+    s, runs = ResidualMLP(width=8), {"steps": 3, "seeds": 2, "images": 16}
+    swept = fixed_batch_sweep(s, (2, 3), ((0.1, 0.2), (0.1, 1e30)), **runs)
+    for k, depth in enumerate((2, 3)):
+        np.testing.assert_allclose(swept[k][0], block_work(s, (depth,), 0.1, **runs).loss[0], rtol=1e-6)
+    assert np.isinf(swept[1][1]).all()
+
+
+def test_ways_are_blocks_taken_apart():
+    (way,) = (way for way in WAYS if way.optimiser == "sgd" and way.block_rate == 1)
+    runs = {"steps": 2, "seeds": 2}
+    found = compare_ways((1, 2, 4), (1, 2, 3), **runs, ways=(way,))[way.name]
+    work = block_work(ResidualMLP(branch=1.0), (1, 2, 4), way.lr, **runs, block_rate=1.0)
+    assert found.learnt == power_of((1, 2, 4), work.learnt) and found.noise == power_of((1, 2, 4), work.start)
+    inner = inner_work(ResNet(norm=None, branch=1.0), (1, 2, 3), way.inner_lr, images=32, **runs, block_rate=1.0)
+    assert found.own == power_of((1, 2, 3), inner.own) and found.stream == power_of((1, 2, 3), inner.stream)
+    assert {family.name for family in plan("ways")} == {way.name for way in WAYS if way.optimiser == "adam"}
+
+
+def test_best_rates_of_a_record_are_those_of_a_family():
+    best = tuple(BestLR(2.0**k, 2.0**k, 2.0**k, False, 2, (2.0**k, 2.0 ** (k + 0.2))) for k in (2, 1, -1))
+    found = RecordedOptima((3, 6, 12), best)
+    assert found.moved == move(best[0], best[-1]) and found.moved.value == pytest.approx(-3)
+    slope = drift(list(best), (3, 6, 12))
+    assert (found.trend.value, found.trend.error, found.trend.seeds) == (slope.slope, slope.slope_error, 2)
+    edge = RecordedOptima((3, 6, 12), (*best[:2], BestLR(0.5, 0.5, 0.5, True, 2, (0.5, 0.5))))
+    assert edge.moved.error == edge.trend.error == math.inf
+
+
+def test_the_records_of_this_book_are_read():
+    many = recorded_optima("digits-seeds", "depth")["mup_sqrt_depth"]
+    assert many.sizes == (3, 6, 12, 24) and many.best[0].seeds == 36
+    assert recorded_optima("digits-widths", "width")["sp"].sizes == (64, 256, 1024)
+
+
+def test_a_distance_from_what_is_expected():
+    assert beyond(Estimate(-0.4, 0.1, 5), -0.5) == Estimate(pytest.approx(0.1), 0.1, 5)
+
+
+def test_the_farthest_depth_is_the_one_that_may_be_farthest():
+    rates = fitting_rates((1, 2, 3), (1, 2), 0.5, 3, {8: 8, 16: 6})
+    gaps = rates.endless - rates.predicted
+    far = rates.farthest
+    assert far.seeds == rates.draws == 6
+    assert far.ends("within")[0] == pytest.approx(
+        max(Estimate(g, e, 6).ends("within")[0] for g, e in zip(gaps, rates.endless_error, strict=True))
+    )
+
+
+def test_every_figure_of_the_paper_has_a_claim_and_settings():
+    names = [part for figure in PAPER_FIGURES for part in figure.name.split(", ")]
+    assert len(set(names)) == len(names)
+    files = set(shipped())
+    for name in names:
+        first = name.replace(".", "").split("-")[0]
+        assert f"fig{first.removesuffix('a').removesuffix('b') if first in ('1a', '1b') else first}" in files
+    verdicts = {id: "reproduced" for id in statements()}
+    for figure in PAPER_FIGURES:
+        assert figure.verdict(verdicts) == ("reproduced" if figure.ours else "not resolved: not run here")
+    with pytest.raises(ValueError, match=r"claim = 'residual\."):
+        PAPER_FIGURES[0].verdict({"depth.model": "reproduced"})
