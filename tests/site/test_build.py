@@ -64,7 +64,9 @@ def test_no_kernel_outlives_a_build_that_is_ended(book, tmp_path, end):
     # The kernel holds the pipe open as long as it lives, and its reader then reads to the end.
     book(f"import signal\npipe = open({str(pipe)!r}, 'w')\nprint('running', file=pipe, flush=True)\nsignal.pause()")
     script = (
-        "import sys\n"
+        "import signal, sys\n"
+        # A shell that runs jobs in the background turns Ctrl-C off, for its children too.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"sys.path.insert(0, {str(Path(execute.__file__).parent)!r})\n"
         "from pathlib import Path\n"
         "import execute, progress\n"
