@@ -194,7 +194,7 @@ FIGURES = {
     "B6": ("resnet", "imagenet"),
     "B7": ("conv", "cifar10"),
 }
-OTHERS = {"digits", "mnist", "patches", "digits-large", "mnist-large"}
+OTHERS = {"digits", "mnist", "patches", "digits-large", "mnist-large", "digits-seeds", "digits-widths"}
 
 
 def test_there_is_a_file_for_every_figure():
