@@ -7,7 +7,7 @@ Two layers. The surrogate's update with e -> z is linear in pairs: with u = z co
     C = ((1 + r)^t + (1 - r)^t) / 2,    S = ((1 + r)^t - (1 - r)^t) / (2 r),    k_i = eta_i / h^(3/2).
 
 Three layers. v = W_2 a and u = W_1' beta obey v <- v + k_2 u, u <- u + k_1 v with k_i = eta_i / sqrt(h), the same pair;
-summing the updates, W_1 W_2 a = C a + [(k_1 + k_2) C S + (a'beta) B] beta with B = C (C - 1) + k_1 k_2 S^2.
+summing the updates, W_1 W_2 a = C a + [(k_1 + k_2) C S + (a'beta) D] beta with D = C (C - 1) + k_1 k_2 S^2.
 
 ``symbolic`` derives the printed formulas by computer algebra.
 
@@ -238,9 +238,9 @@ def deep_signal_loss(lrs: ArrayLike, h: int, steps: int) -> Array:
     """Three layers (two trained, a fixed readout), any number of steps: the surrogate's expected loss in closed form.
 
     Readout and teacher have unit norm and random directions, as in the authors' formulas. With k_i = eta_i / sqrt(h)
-    and C, S, B of the module's derivation,
+    and C, S, D of the module's derivation,
 
-        C^2/h + (1 - (k_1 + k_2) C S/sqrt(h))^2 + B^2/h^2 + 2 C B/h^2.
+        C^2/h + (1 - (k_1 + k_2) C S/sqrt(h))^2 + D^2/h^2 + 2 C D/h^2.
 
     Parameters
     ----------
