@@ -17,7 +17,7 @@ from lrtransfer.sweeps import driver
 from lrtransfer.sweeps.driver import Trained
 from lrtransfer.sweeps.run import run
 from lrtransfer.sweeps.store import Store
-from lrtransfer.sweeps.store.rows import versions
+from lrtransfer.sweeps.store.run_rows import versions
 from lrtransfer.sweeps.sweep import Curve, Sweep
 
 

@@ -18,9 +18,9 @@ from numpydoc.docscrape import NumpyDocString
 ROOMS = ("depth", "width", "layers", "residual", "stages", "practice", "rates")
 FILES = (
     *(f"sweeps.{name}" for name in ("devices", "driver", "executors", "keys", "optimisers", "progress", "recorder")),
-    *(f"sweeps.{name}" for name in ("records", "run", "settings_file", "sweep", "task", "tasks")),
-    *(f"sweeps.store.{name}" for name in ("export", "file", "lock", "rows", "sqlite")),
-    *("modules.given", "modules.watching", "page.checks"),
+    *(f"sweeps.{name}" for name in ("records", "run", "settings_file", "sweep", "task", "task_registry")),
+    *(f"sweeps.store.{name}" for name in ("export", "finished_runs", "lock", "run_rows", "sqlite_file")),
+    *("modules.checked_functions", "modules.watching", "page.checks"),
 )
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lrtransfer.numerics.fits import power_law
 from lrtransfer.residual.theory.lazy import LAYERS, linear_ntk, relu_ntk, relu_profile
-from lrtransfer.residual.theory.outputs import lazy_outputs
+from lrtransfer.residual.theory.lazy_outputs import lazy_outputs
 from lrtransfer.residual.theory.trained_ensemble import empirical_ntk
 
 COSINES = np.array([-1.0, -0.9, -0.3, 0.0, 0.5, 0.99, 1.0])

@@ -19,7 +19,7 @@ from lrtransfer.residual import (
     table1,
 )
 from lrtransfer.residual.experiments import symbol_values
-from lrtransfer.residual.networks.modules import Norm, Scaled, build, draws, initialise, scaled_parameters
+from lrtransfer.residual.networks.torch_networks import Norm, Scaled, build, draws, initialise, scaled_parameters
 
 SHAPE = (8, 8, 3)  # height, width, channels
 ALL = [

@@ -8,9 +8,9 @@ import pytest
 from lrtransfer.numerics.random import stream
 from lrtransfer.residual.theory.descent import root_of
 from lrtransfer.residual.theory.lazy import relu_ntk
+from lrtransfer.residual.theory.lazy_outputs import lazy_outputs
 from lrtransfer.residual.theory.linear_limit import linear_kernels, linear_limit
 from lrtransfer.residual.theory.nonlinear_limit import nonlinear_limit
-from lrtransfer.residual.theory.outputs import lazy_outputs
 from lrtransfer.residual.theory.trained_ensemble import Dense, train_ensemble
 
 GRAM = np.array([[1.0, 0.3], [0.3, 1.2]])

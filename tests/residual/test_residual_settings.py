@@ -26,7 +26,7 @@ from lrtransfer.residual import (
     schedule_factors,
     train_sweep,
 )
-from lrtransfer.residual.networks.modules import build
+from lrtransfer.residual.networks.torch_networks import build
 
 EVERY = [ResidualMLP(width=8), ConvNet(width=8, readout="pool"), ResNet(width=8, norm=None), VisionTransformer(width=8)]
 

@@ -19,10 +19,10 @@ from lrtransfer.residual import (
     train_runs,
     train_sweep,
 )
-from lrtransfer.residual.networks.modules import build, initialise, parameter_groups
 from lrtransfer.residual.networks.residual_mlp import HandBatched
-from lrtransfer.residual.networks.runs import Minibatches
 from lrtransfer.residual.networks.stacked import Stacked
+from lrtransfer.residual.networks.torch_networks import build, initialise, parameter_groups
+from lrtransfer.residual.networks.training_loop import Minibatches
 
 COMMON = {"width": 8, "depth": 2, "steps": 5, "batch": 16, "eval_points": 40}
 NETWORKS = {

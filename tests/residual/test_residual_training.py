@@ -12,7 +12,7 @@ from lrtransfer.images import catalogue as data_module
 from lrtransfer.numerics.random import stream
 from lrtransfer.residual import ResidualMLP, final_losses, train_sweep
 from lrtransfer.residual.networks import training
-from lrtransfer.residual.networks.runs import Minibatches
+from lrtransfer.residual.networks.training_loop import Minibatches
 from lrtransfer.sweeps.driver import RunError
 
 SMALL = ResidualMLP(width=16, depth=3, steps=6, batch=32, eval_points=50)

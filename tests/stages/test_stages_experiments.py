@@ -20,7 +20,7 @@ from lrtransfer.sweeps.run import run  # noqa: E402
 from lrtransfer.sweeps.settings_file import read_sweep  # noqa: E402
 from lrtransfer.sweeps.store import Store  # noqa: E402
 from lrtransfer.sweeps.sweep import Curve, Sweep  # noqa: E402
-from lrtransfer.sweeps.tasks import Run  # noqa: E402
+from lrtransfer.sweeps.task_registry import Run  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -29,10 +29,10 @@ from lrtransfer.sweeps import driver
 from lrtransfer.sweeps.keys import run_key
 from lrtransfer.sweeps.run import run, runs_of
 from lrtransfer.sweeps.store import Store, StoreError
-from lrtransfer.sweeps.store.file import VERSION
 from lrtransfer.sweeps.store.lock import remember, sole_driver
+from lrtransfer.sweeps.store.sqlite_file import VERSION
 from lrtransfer.sweeps.sweep import Curve, Sweep
-from lrtransfer.sweeps.tasks import CheckpointError
+from lrtransfer.sweeps.task_registry import CheckpointError
 
 KEYS = [run_key(MLP, 0.1, seed) for seed in range(4)]
 

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from small_stores import CURVE, MLP, filled, put
 
 from lrtransfer.sweeps.keys import run_key
-from lrtransfer.sweeps.store import Store, StoreError, rows
+from lrtransfer.sweeps.store import Store, StoreError, run_rows
 from lrtransfer.sweeps.store.export import export
-from lrtransfer.sweeps.store.file import VERSION
-from lrtransfer.sweeps.store.rows import run_row
+from lrtransfer.sweeps.store.run_rows import run_row
+from lrtransfer.sweeps.store.sqlite_file import VERSION
 
 
 @pytest.fixture
@@ -231,7 +231,7 @@ def test_text_that_is_no_utf8_is_damage(path):
 def test_a_row_under_the_key_of_another_is_noticed_even_with_a_right_checksum(path):
     row = list(run_row(MLP, 0.1, 0, CURVE, 1.0, "cpu", "float32", {}))
     row[0] = run_key(MLP, 0.1, 1)
-    row[7] = rows._checksum(row)
+    row[7] = run_rows.checksum(row)
     with Store(path) as store:
         store.put_many([tuple(row)])
         with pytest.raises(StoreError, match=r"store\.sqlite.*not the key"):

@@ -35,7 +35,7 @@ from lrtransfer.width.experiments import (
     lemma_one,
     trained_sweep,
 )
-from lrtransfer.width.trained import trained_losses
+from lrtransfer.width.torch_sweeps import trained_losses
 
 
 def test_explicit_gradients_are_differences_of_the_loss():

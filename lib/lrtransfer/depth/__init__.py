@@ -11,7 +11,7 @@ Three networks with total weight a, trained on f(x) = a x by gradient descent fr
 ``flow``           the same in continuous time, in closed form
 ``criteria``       the loss after a finite number of steps, and the rates that are lucky
 ``budget``         the smallest rate that suffices, measured and as the flow predicts it
-``tuned``          the rule of transfer from rates tuned at two depths or more, without knowing the data
+``fitted_rule``    the rule of transfer from rates tuned at two depths or more, without knowing the data
 ``regimes``        what happens above the stability edge
 ``thresholds``     where: two-cycle, its end, divergence
 ``full_network``   L separate weights: the brute-force twin
@@ -27,6 +27,7 @@ from lrtransfer.depth.criteria import (
     sweep,
 )
 from lrtransfer.depth.dynamics import gradient_descent, loss, relative_weight, total_weight
+from lrtransfer.depth.fitted_rule import TransferFit, UnresolvedDataWarning, fit_transfer
 from lrtransfer.depth.flow import plateau_duration, rate_of_change, time_course, time_to_reach
 from lrtransfer.depth.full_network import (
     Curvatures,
@@ -53,7 +54,6 @@ from lrtransfer.depth.scaling import (
     transfer_lr,
 )
 from lrtransfer.depth.thresholds import crisis, end_of_two_cycle, flip_coefficient
-from lrtransfer.depth.tuned import TransferFit, UnresolvedDataWarning, fit_transfer
 
 __all__ = [
     "ARCHITECTURES",

@@ -1,13 +1,14 @@
 """Your own network: checks, optimiser groups and rate sweeps for any torch module.
 
-``check`` (with ``places``, one network before and after): does everything move alike at every size. ``pictures`` draws.
+``coordinates`` (with ``places``, one network before and after): does everything move alike at every size.
+``pictures`` draws.
 ``groups``: rates and first weights from a small model, by ``roles`` and ``rules``.
 ``sweep``: losses of your own training at many rates, through the ``task`` that the book's sweeps train too.
 
 Torch is imported when it is used, not before.
 """
 
-from lrtransfer.practice.check import CoordinateCheck, coordinate_check
+from lrtransfer.practice.coordinates import CoordinateCheck, coordinate_check
 from lrtransfer.practice.groups import ParameterGroups, initialise, parameter_groups
 from lrtransfer.practice.pictures import SweepCurve, draw_check, draw_sweeps
 from lrtransfer.practice.sweep import BestRate, best_rate, rate_sweep

@@ -25,7 +25,7 @@ from lrtransfer.page.style import (
     panels,
     size_ticks,
 )
-from lrtransfer.practice.check import GROWS, LEVEL, SHRINKS, CoordinateCheck
+from lrtransfer.practice.coordinates import GROWS, LEVEL, SHRINKS, CoordinateCheck
 from lrtransfer.practice.sweep import EDGE, FLAT, MINIMUM, best_rate
 
 if TYPE_CHECKING:

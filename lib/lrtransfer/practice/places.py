@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from lrtransfer.modules.given import checked_loss, checked_optimiser
+from lrtransfer.modules.checked_functions import checked_loss, checked_optimiser
 from lrtransfer.modules.watching import Place, resolution, same_random_state, size_of, watching
 from lrtransfer.numerics.arguments import refuse
 

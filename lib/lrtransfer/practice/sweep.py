@@ -79,7 +79,7 @@ def rate_sweep(
         Where a run fails; what is done is in the store, and the same call goes on from there.
     """
     required_torch()
-    from lrtransfer.modules import given
+    from lrtransfer.modules import checked_functions as given
     from lrtransfer.practice.task import OwnTraining
 
     rates = positive("lrs", lrs)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer.numerics.arguments import refuse
-from lrtransfer.sweeps.tasks import Run, Task
+from lrtransfer.sweeps.task_registry import Run, Task
 
 # torch's generator belongs to the process: two threads that train at once would draw from each other's numbers.
 _ONE_AT_A_TIME = threading.Lock()
@@ -59,7 +59,7 @@ class OwnTask(Task):
         """The losses (1, R); ``device`` and the rest are the reader's to choose, in ``build`` and ``train``."""
         import torch
 
-        from lrtransfer.modules.given import checked_model, final_loss
+        from lrtransfer.modules.checked_functions import checked_model, final_loss
         from lrtransfer.modules.watching import same_random_state
 
         losses = []

@@ -5,9 +5,9 @@ Source: Bordelon, Noci, Li, Hanin and Pehlevan, 'Depthwise hyperparameter transf
 ``networks``, which train
     ``parametrisation``: multiplier, initial scale and rates of every layer, with reasons. ``settings``: a network and
     its training, a frozen dataclass for each of four kinds. ``training``: settings in, losses out, many runs as one
-    program: by ``residual_mlp`` for the plain MLP, by ``stacked`` with ``modules`` for everything else; ``runs`` is
-    the loop they share. ``task``: the same as a task of ``lrtransfer.sweeps``. ``coordinates``: how far every layer
-    moves, also in a model of your own (``callbacks`` checks its functions); ``stepping``: the optimisers there.
+    program: by ``residual_mlp`` for the plain MLP, by ``stacked`` with ``torch_networks`` for everything else;
+    ``training_loop`` is the loop they share. ``task``: the same as a task of ``lrtransfer.sweeps``. ``coordinates``:
+    how far every layer moves, also in a model of your own; ``stepping``: the optimisers there.
 ``theory``, the limit
     ``linear_limit``: linear networks at infinite width, any depth, by the fields of ``linear_fields``. ``lazy``: frozen
     features. ``nonlinear_limit``: very wide networks that learn features. ``trained_ensemble``: networks to hold them
@@ -50,9 +50,9 @@ from lrtransfer.residual.recorded import read as read_recorded
 from lrtransfer.residual.theory.fitting import fitting_lr, fitting_rates
 from lrtransfer.residual.theory.gaps import depth_gaps, doubling_gaps, wide_gaps, width_gaps
 from lrtransfer.residual.theory.lazy import LazyProfile, linear_ntk, relu_ntk, relu_profile
+from lrtransfer.residual.theory.lazy_outputs import lazy_outputs
 from lrtransfer.residual.theory.linear_limit import LinearLimit, best_theory_lr, linear_kernels, linear_limit
 from lrtransfer.residual.theory.nonlinear_limit import NonlinearLimit, nonlinear_limit
-from lrtransfer.residual.theory.outputs import lazy_outputs
 from lrtransfer.residual.theory.trained_ensemble import empirical_ntk, train_ensemble
 from lrtransfer.sweeps.run import run as run_sweep
 from lrtransfer.sweeps.settings_file import read_sweep, shipped

@@ -10,7 +10,7 @@ Importable from here is what needs no module's name beside it. By folder:
     ``theory``, ``ball``          constants of the theorem, its ball, and the warm-up that leads there
     ``proof``                     every inequality of the proof along a run
     ``random_init``, ``noise``    random layers: mean, second moment and floor; courses at several steps
-``errors``        Nesterov's method with errors in its momentum: ``perturbed`` runs, and the thresholds in ``robust``
+``errors``        Nesterov's method with errors in its momentum: ``perturbed`` runs, ``thresholds`` of their size
 ``functional``    stages in function space
     ``losses``, ``operators``     losses of predictors; the starts of a stage
     ``steps``, ``explicit``       a stage's end; the same with every function and layer written out
@@ -18,7 +18,7 @@ Importable from here is what needs no module's name beside it. By folder:
 ``boosting``      boosting with copied learners on real data: ``ensembles``, ``curves``, ``learners``, ``samples``
 ``all_layers``    every layer trained: ``training``, ``curvature``, ``comparison`` of starts in pairs
 ``transformer``   a masked language model grown block by block: ``text``, ``settings``, ``network``, ``training``,
-                  ``task`` and ``runs`` of the sweeps, ``readings`` of what was compared
+                  ``task`` and ``sweep``: the sweeps, ``readings`` of what was compared
 ``recorded``      the runs under results/: how they are made, and where they are read
 ``slider``        the page's slider figure
 
@@ -29,7 +29,7 @@ Source: "Stacking as accelerated gradient descent".
 
 from lrtransfer.numerics.fits import power_law
 from lrtransfer.stages.errors.perturbed import PerturbedRun, perturbed_nesterov
-from lrtransfer.stages.errors.robust import critical_alpha, potential_growth, stability_alpha
+from lrtransfer.stages.errors.thresholds import critical_alpha, potential_growth, stability_alpha
 from lrtransfer.stages.functional.explicit import (
     ExplicitRun,
     explicit_layers,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer.numerics.arguments import choice
-from lrtransfer.stages.linear.exact import in_enough_digits
+from lrtransfer.stages.linear.many_digits import in_enough_digits
 from lrtransfer.stages.linear.problems import problem
 from lrtransfer.stages.transformer.experiments import STAGES_PRESETS, StageComparison, StagesPreset, compare_starts
 from lrtransfer.stages.transformer.settings import StagedTransformer

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from lrtransfer.page.pictures import Curve, Model, Panel, Picture, Slider, fixed
-from lrtransfer.stages.errors.robust import LIMIT
+from lrtransfer.stages.errors.thresholds import LIMIT
 from lrtransfer.stages.linear.course import Floats
 from lrtransfer.stages.linear.excess import run
 from lrtransfer.stages.linear.theory import proof_alpha

@@ -13,7 +13,7 @@ from lrtransfer.sweeps.settings_file import read_sweep, shipped
 from lrtransfer.sweeps.store import Store
 from lrtransfer.sweeps.store.export import SUFFIXES, export
 from lrtransfer.sweeps.sweep import Sweep, labels, summary
-from lrtransfer.sweeps.tasks import task_of
+from lrtransfer.sweeps.task_registry import task_of
 
 
 def add_commands(commands: Any) -> None:

@@ -18,8 +18,8 @@ from lrtransfer.sweeps.devices import resolve_device
 from lrtransfer.sweeps.executors import Here, Pool, finished, lost_its_worker, stop
 from lrtransfer.sweeps.keys import group_name
 from lrtransfer.sweeps.progress import Bar
-from lrtransfer.sweeps.store.rows import versions
-from lrtransfer.sweeps.tasks import CheckpointError, Run, task_of
+from lrtransfer.sweeps.store.run_rows import versions
+from lrtransfer.sweeps.task_registry import CheckpointError, Run, task_of
 
 _POLL = 0.5  # seconds after which the driver looks up, so that an interrupt is heard
 _DEATHS = 3  # of workers in a row, with nothing finished in between: at one more the sweep gives up

@@ -19,9 +19,9 @@ from lrtransfer.sweeps.keys import group_name, kind_of, run_key
 from lrtransfer.sweeps.progress import Bar, Silent, reporter
 from lrtransfer.sweeps.store import Store, StoreError
 from lrtransfer.sweeps.store.lock import remember, sole_driver
-from lrtransfer.sweeps.store.rows import run_row
+from lrtransfer.sweeps.store.run_rows import run_row
 from lrtransfer.sweeps.sweep import Curve, CurveResult, Sweep
-from lrtransfer.sweeps.tasks import Run, task_of
+from lrtransfer.sweeps.task_registry import Run, task_of
 
 
 def run(

@@ -41,8 +41,8 @@ from types import ModuleType
 from typing import Any
 
 from lrtransfer.numerics.arguments import finite, one, positive, refuse
-from lrtransfer.sweeps import tasks
-from lrtransfer.sweeps.store.rows import named_file
+from lrtransfer.sweeps import task_registry
+from lrtransfer.sweeps.store.run_rows import named_file
 from lrtransfer.sweeps.sweep import Curve, Sweep
 
 _TOP = ("title", "seeds", "precision", "compile", "lrs", "network", "curves")
@@ -59,7 +59,7 @@ def shipped() -> dict[str, str]:
     dict of str to str
         title by name, such as "fig1".
     """
-    return {path.stem: str(_load(path).get("title", "")) for path in tasks.files()}
+    return {path.stem: str(_load(path).get("title", "")) for path in task_registry.files()}
 
 
 def read_sweep(file: str | os.PathLike[str]) -> Sweep:
@@ -91,7 +91,7 @@ def read_sweep(file: str | os.PathLike[str]) -> Sweep:
     if path.is_dir():
         raise IsADirectoryError(f"'{path}' is a folder; the sweep must be a file")
     if not path.exists():
-        found = {inside.stem: inside for inside in tasks.files()}
+        found = {inside.stem: inside for inside in task_registry.files()}
         inside = found.get(os.fspath(file).removesuffix(".toml"))
         if inside is None:
             names = ", ".join(found)
@@ -135,7 +135,7 @@ def sweep_from(content: Mapping[str, Any]) -> Sweep:
         rates = _rates(own.pop("lrs", content.get("lrs")))
         axes = [[(name, v) for v in _values(name, value)] for name, value in own.items()]
         for chosen in itertools.product(*axes):
-            curves.append(Curve(tasks.from_dict({**network, **dict(chosen)}), rates))
+            curves.append(Curve(task_registry.from_dict({**network, **dict(chosen)}), rates))
     seeds = content.get("seeds", 1)
     # bool is an int to Python, but "seeds = true" is a mistake
     numbers = range(seeds) if isinstance(seeds, int) and not isinstance(seeds, bool) else seeds

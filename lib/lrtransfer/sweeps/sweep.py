@@ -17,7 +17,7 @@ from lrtransfer.numerics.arguments import choice, count, positive, refuse
 from lrtransfer.rates import BestLR, OnEdgeWarning, best_lr
 from lrtransfer.sweeps.devices import PRECISIONS
 from lrtransfer.sweeps.keys import kind_of, run_key
-from lrtransfer.sweeps.tasks import Run
+from lrtransfer.sweeps.task_registry import Run
 
 _ALWAYS = ("width", "depth", "parametrisation")
 LOWEST, HIGHEST = 1e-37, 1e38  # rates: within float32's normal numbers, which training uses

@@ -23,6 +23,7 @@ from lrtransfer.width.cost import one_step_cost, predicted_cost, transfer_cost
 from lrtransfer.width.data import limit_lr, sp_limit_lr, synthetic_data
 from lrtransfer.width.features import feature_updates, scaling_exponent
 from lrtransfer.width.optimum import tied_lrs
+from lrtransfer.width.single_draw import lowest_minima, one_step_coefficients, optimal_lr, training_loss
 from lrtransfer.width.spread import (
     coefficient_draws,
     exact_argmin,
@@ -31,7 +32,6 @@ from lrtransfer.width.spread import (
     limit_spread,
     sweep_error,
 )
-from lrtransfer.width.training import lowest_minima, one_step_coefficients, optimal_lr, training_loss
 from lrtransfer.width.two_steps import two_step_form
 
 __all__ = [

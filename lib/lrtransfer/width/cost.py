@@ -13,8 +13,8 @@ from lrtransfer.numerics import arguments
 from lrtransfer.width.data import limit_lr_of, regression
 from lrtransfer.width.network import draw, explore
 from lrtransfer.width.optimum import excess
+from lrtransfer.width.single_draw import best_rate, excess_curve
 from lrtransfer.width.spread import exact_argmin, limit_spread
-from lrtransfer.width.training import best_rate, excess_curve
 
 Array = NDArray[np.float64]
 

@@ -24,9 +24,9 @@ from lrtransfer.numerics.estimates import Estimate, in_errors, mean_and_error
 from lrtransfer.numerics.fits import PowerLaw
 from lrtransfer.width.data import limit_lr
 from lrtransfer.width.features import scaling_exponent
+from lrtransfer.width.single_draw import Minima, lowest_minima, optimal_lr, training_loss
 from lrtransfer.width.spread import coefficient_draws, exact_argmin, sweep_error
-from lrtransfer.width.trained import trained_losses
-from lrtransfer.width.training import Minima, lowest_minima, optimal_lr, training_loss
+from lrtransfer.width.torch_sweeps import trained_losses
 
 Array = NDArray[np.float64]
 Times = Callable[[Array], Array]

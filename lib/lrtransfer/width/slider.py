@@ -15,8 +15,8 @@ import numpy as np
 
 from lrtransfer.page.pictures import Curve, Model, Panel, Picture, Slider
 from lrtransfer.rates import OnEdgeWarning
+from lrtransfer.width.single_draw import one_step_coefficients
 from lrtransfer.width.spread import exact_argmin, limit_spread
-from lrtransfer.width.training import one_step_coefficients
 
 LAYERS, DRAWS, OCTAVES = (2, 3, 5), (1, 2, 3, 4), tuple(range(3, 21))
 X, Y = np.ones((1, 1)), np.ones(1)  # the data: mean square one, slope one, no noise

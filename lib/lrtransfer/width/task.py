@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from lrtransfer.sweeps.tasks import Run, Task
-from lrtransfer.width.trained import WidthNetwork, train_rates
+from lrtransfer.sweeps.task_registry import Run, Task
+from lrtransfer.width.torch_sweeps import WidthNetwork, train_rates
 
 if TYPE_CHECKING:
     import torch

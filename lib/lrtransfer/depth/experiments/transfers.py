@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 from lrtransfer.depth.criteria import rule_lr, sweep
 from lrtransfer.depth.dynamics import gradient_descent, total_weight
 from lrtransfer.depth.experiments.minima import minimum_weight
+from lrtransfer.depth.fitted_rule import POWERS, TransferFit, UnresolvedDataWarning, fit_transfer
 from lrtransfer.depth.scalar_map import Floats, check_depth
 from lrtransfer.depth.scaling import agnostic_optimum, max_stable_lr, transfer_lr
-from lrtransfer.depth.tuned import POWERS, TransferFit, UnresolvedDataWarning, fit_transfer
 from lrtransfer.numerics import arguments
 from lrtransfer.rates import OnEdgeWarning, best_lr
 

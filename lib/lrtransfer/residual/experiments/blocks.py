@@ -163,7 +163,7 @@ def _runs(
 def _fresh(settings: NetworkSettings, seed: int) -> tuple[Any, Tensor, Tensor]:
     import torch
 
-    from lrtransfer.residual.networks.modules import build, initialise
+    from lrtransfer.residual.networks.torch_networks import build, initialise
 
     data = load(settings.data)
     network = build(settings, data.shape, data.classes)

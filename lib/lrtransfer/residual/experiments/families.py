@@ -18,7 +18,7 @@ from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.numerics.fits import mean_and_error
 from lrtransfer.page.scale import runs_folder
 from lrtransfer.rates import BestLR, Drift, OnEdgeWarning, best_lr, drift
-from lrtransfer.residual.experiments.measures import gain, move
+from lrtransfer.residual.experiments.readings import gain, move
 from lrtransfer.residual.networks.settings import NetworkSettings
 from lrtransfer.residual.networks.training import train_sweep
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from lrtransfer.numerics.arguments import choice
 from lrtransfer.page.scale import PRESETS
+from lrtransfer.residual.experiments.block_scalings import WAYS
 from lrtransfer.residual.experiments.families import Family
-from lrtransfer.residual.experiments.ways import WAYS
 from lrtransfer.residual.networks.settings import ConvNet, NetworkSettings, ResidualMLP, ResNet, VisionTransformer
 
 Windows = tuple[tuple[float, float], ...]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.rates import BestLR, drift
-from lrtransfer.residual.experiments.measures import move
+from lrtransfer.residual.experiments.readings import move
 from lrtransfer.residual.recorded import optima_by, read
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from lrtransfer.numerics.arguments import refuse
 from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.residual.experiments.families import FamilyResult
-from lrtransfer.residual.experiments.measures import gain
+from lrtransfer.residual.experiments.readings import gain
 
 Array = NDArray[np.float64]
 

@@ -25,7 +25,7 @@ def built_row(parametrisation: str, width: int, depth: int, gamma0: float = 1.0,
     SGD, of Adam, and of Adam by the later convention: those of the branches' parameter groups at base rate 1.
     ``gamma0``: 1 for sp and ntp. Returns (6,). Raises ``ValueError`` as ``ResidualMLP`` does.
     """
-    from lrtransfer.residual.networks.modules import build, initialise, parameter_groups
+    from lrtransfer.residual.networks.torch_networks import build, initialise, parameter_groups
 
     data, rates = load("digits"), []
     sgd = ResidualMLP(width=width, depth=depth, parametrisation=parametrisation, gamma0=gamma0)

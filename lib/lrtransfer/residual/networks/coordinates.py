@@ -116,7 +116,7 @@ def coordinate_check(
     required_torch()
     import torch
 
-    from lrtransfer.residual.networks.modules import build, initialise
+    from lrtransfer.residual.networks.torch_networks import build, initialise
 
     updates = count("steps", steps, minimum=1)
     # A warm-up longer than these few updates is cut short, as the first updates of a training are.
@@ -191,9 +191,13 @@ def coordinate_check_model(
         naming the argument.
     """
     torch = required_torch()
-    from lrtransfer.modules import given
+    from lrtransfer.modules import checked_functions as given
 
-    given.check_functions(build=(build, given.BUILD), loss=(loss, given.LOSS), optimiser=(optimiser, given.OPTIMISER))
+    given.check_functions(
+        build=(build, given.BUILD),
+        loss=(loss, given.LOSS),
+        optimiser=(optimiser, given.OPTIMISER),
+    )
     if watch is not None:
         given.check_functions(watch=(watch, given.WATCH))
     if start is not None:
@@ -230,7 +234,7 @@ def _changes(
     watch: Callable[[nn.Module], Mapping[str, nn.Module]],
 ) -> dict[str, tuple[float, float]]:
     """Root mean square change of every watched module's output by the updates: all of it, and its own part."""
-    from lrtransfer.modules.given import checked_loss, checked_optimiser
+    from lrtransfer.modules.checked_functions import checked_loss, checked_optimiser
 
     before = _outputs(network, batch, loss, watch)
     by = checked_optimiser(optimiser(network))
@@ -262,7 +266,7 @@ def _outputs(
     """What went into and came out of every watched module when the loss was computed."""
     import torch
 
-    from lrtransfer.modules.given import checked_loss, checked_watch
+    from lrtransfer.modules.checked_functions import checked_loss, checked_watch
     from lrtransfer.modules.watching import same_random_state, watching
 
     with watching(checked_watch(watch, network), inputs=True) as seen, torch.no_grad(), same_random_state(0):
@@ -276,7 +280,7 @@ def _leaves(network: nn.Module) -> dict[str, nn.Module]:
 
 def _places(network: Any) -> dict[str, nn.Module]:
     """The places that all networks of the book have, whatever their depth."""
-    from lrtransfer.residual.networks.modules import Scaled
+    from lrtransfer.residual.networks.torch_networks import Scaled
 
     blocks = list(network.blocks)
     inner = [m for m in blocks[-1].modules() if isinstance(m, Scaled) and m.role == "inner"]

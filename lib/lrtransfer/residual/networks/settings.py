@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer.numerics.arguments import choice, count, refuse
-from lrtransfer.residual.networks.fields import ACTIVATIONS, NetworkSettings
-from lrtransfer.sweeps.tasks import settings_from
+from lrtransfer.residual.networks.shared_settings import ACTIVATIONS, NetworkSettings
+from lrtransfer.sweeps.task_registry import settings_from
 
 
 @dataclass(frozen=True)

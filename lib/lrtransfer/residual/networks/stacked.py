@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
 from lrtransfer.images.dataset import Dataset
-from lrtransfer.residual.networks.modules import Network, Norm, build, draws, scaled_parameters
 from lrtransfer.residual.networks.settings import NetworkSettings
+from lrtransfer.residual.networks.torch_networks import Network, Norm, build, draws, scaled_parameters
 from lrtransfer.sweeps.optimisers import adam_, sgd_, shrink_
 
 EVALUATED_AT_ONCE = 1000  # points; more are evaluated in parts, so that memory does not grow with them

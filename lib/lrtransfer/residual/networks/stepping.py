@@ -36,7 +36,7 @@ def optimiser_of(
     """
     import torch
 
-    from lrtransfer.residual.networks.modules import parameter_groups, scaled_parameters
+    from lrtransfer.residual.networks.torch_networks import parameter_groups, scaled_parameters
 
     groups = parameter_groups(network, settings, lr)
     for group, (_, layer) in zip(groups, scaled_parameters(network), strict=True):

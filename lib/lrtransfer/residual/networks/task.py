@@ -13,7 +13,7 @@ from lrtransfer.numerics.arguments import choice, finite, one, positive, refuse
 from lrtransfer.residual.networks import training
 from lrtransfer.residual.networks.settings import KINDS, NetworkSettings, evaluation_steps, from_dict
 from lrtransfer.sweeps.devices import PRECISIONS
-from lrtransfer.sweeps.tasks import Run, Task, by_settings
+from lrtransfer.sweeps.task_registry import Run, Task, by_settings
 
 if TYPE_CHECKING:
     import torch

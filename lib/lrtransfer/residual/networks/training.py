@@ -106,7 +106,7 @@ def train_runs(
     where = resolve_device(device)
     check_cuda(where, precision, compile)
     data = checked_data(settings)
-    from lrtransfer.residual.networks.runs import run_group
+    from lrtransfer.residual.networks.training_loop import run_group
 
     with torch.no_grad(), _flushed_denormals():
         return run_group(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.stages.errors.perturbed import perturbed_nesterov
-from lrtransfer.stages.errors.robust import potential_growth
+from lrtransfer.stages.errors.thresholds import potential_growth
 from lrtransfer.stages.linear.ball import ball, edge_start
 from lrtransfer.stages.linear.course import METHODS, Floats
 from lrtransfer.stages.linear.excess import run

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from lrtransfer.numerics.arguments import choice, refuse
 from lrtransfer.numerics.fits import mean_and_error
-from lrtransfer.stages.transformer.runs import Run, train_or_read
 from lrtransfer.stages.transformer.settings import METHODS, StagedTransformer
+from lrtransfer.stages.transformer.sweep import Run, train_or_read
 from lrtransfer.stages.transformer.training import StageCurves
 
 Array = NDArray[np.float64]

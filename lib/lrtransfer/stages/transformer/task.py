@@ -14,7 +14,7 @@ from lrtransfer.stages.transformer import training
 from lrtransfer.stages.transformer.settings import GrownTransformer, StagedTransformer, evaluated_at
 from lrtransfer.stages.transformer.text import topics_digest
 from lrtransfer.stages.transformer.training import StageCurves
-from lrtransfer.sweeps.tasks import Run, Task
+from lrtransfer.sweeps.task_registry import Run, Task
 
 if TYPE_CHECKING:
     import torch

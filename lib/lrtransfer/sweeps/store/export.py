@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from lrtransfer.numerics.arguments import refuse
-from lrtransfer.sweeps import tasks
+from lrtransfer.sweeps import task_registry
 from lrtransfer.sweeps.keys import NO_PART_OF_THE_RESULT
-from lrtransfer.sweeps.store.rows import StoredRun, named_file
-from lrtransfer.sweeps.store.sqlite import Store
+from lrtransfer.sweeps.store.finished_runs import Store
+from lrtransfer.sweeps.store.run_rows import StoredRun, named_file
 
 SUFFIXES = (".csv", ".parquet")
 
@@ -86,8 +86,8 @@ def _types() -> dict[str, str]:
     A field that is a word in one kind and a bool in another (norm) is text.
     """
     found: dict[str, set[str]] = {}
-    for kind in tasks.kinds():
-        for field in fields(tasks.task(kind).settings):
+    for kind in task_registry.kinds():
+        for field in fields(task_registry.task(kind).settings):
             if field.compare and field.name not in NO_PART_OF_THE_RESULT:
                 found.setdefault(field.name, set()).add(str(field.type).removesuffix(" | None"))
     return {name: types.pop() if len(types) == 1 else "str" for name, types in found.items()}

@@ -12,8 +12,8 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
-from lrtransfer.sweeps.store.file import StoreError
-from lrtransfer.sweeps.store.sqlite import Store
+from lrtransfer.sweeps.store.finished_runs import Store
+from lrtransfer.sweeps.store.sqlite_file import StoreError
 
 
 @contextmanager

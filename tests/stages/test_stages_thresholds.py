@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from lrtransfer import stages as s
-from lrtransfer.stages.errors.robust import LIMIT, resonance
+from lrtransfer.stages.errors.thresholds import LIMIT, resonance
 
 PRINTED = 5e-9  # the independent numbers were printed to nine digits
 

@@ -10,7 +10,7 @@ from lrtransfer import stages as s
 pytest.importorskip("flint")
 
 from lrtransfer.stages import recorded
-from lrtransfer.stages.linear.exact import exact_course
+from lrtransfer.stages.linear.many_digits import exact_course
 from lrtransfer.sweeps.recorder import record
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from lrtransfer.width import limit_lr, synthetic_data, training_loss
 from lrtransfer.width.slider import DRAWS, LAYERS, OCTAVES, ONE_STEP, draws, script_table
-from lrtransfer.width.trained import _draw, trained_losses
+from lrtransfer.width.torch_sweeps import _draw, trained_losses
 
 LRS = np.array([0.05, 0.2, 0.5])
 # Weights, gradients and Adam's moments are in single precision: some 1e-6 relative after a few steps of a small

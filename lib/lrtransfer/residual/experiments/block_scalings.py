@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.residual.experiments.blocks import block_work, inner_work
-from lrtransfer.residual.experiments.measures import power_of
+from lrtransfer.residual.experiments.readings import power_of
 from lrtransfer.residual.networks.settings import ResidualMLP, ResNet
 
 

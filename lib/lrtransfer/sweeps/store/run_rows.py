@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer import __version__
 from lrtransfer.numerics.arguments import choice, finite, number, one, refuse
-from lrtransfer.sweeps import tasks
+from lrtransfer.sweeps import task_registry
 from lrtransfer.sweeps.devices import PRECISIONS
 from lrtransfer.sweeps.keys import checked_rate, checked_seed, full_settings, kind_of, run_key
 
@@ -98,8 +98,19 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _checksum(row: Sequence[Any]) -> int:
-    """Over every column but itself; the repr of the others tells their types apart too."""
+def checksum(row: Sequence[Any]) -> int:
+    """CRC-32 over every column but itself; the repr of the others tells their types apart too.
+
+    Parameters
+    ----------
+    row
+        values of ``COLUMNS``
+
+    Returns
+    -------
+    int
+        what the row's own ``checksum`` must be.
+    """
     others = repr((*row[:_CURVE], *row[_CHECKSUM + 1 :]))
     return zlib.crc32(row[_CURVE], zlib.crc32(others.encode()))
 
@@ -121,7 +132,7 @@ def read_row(row: Sequence[Any]) -> StoredRun:
     ValueError
         saying what is wrong where it is not what was stored.
     """
-    if not isinstance(row[_CURVE], bytes) or _checksum(row) != row[_CHECKSUM] or len(row[_CURVE]) % 8:
+    if not isinstance(row[_CURVE], bytes) or checksum(row) != row[_CHECKSUM] or len(row[_CURVE]) % 8:
         raise ValueError(f"the row of run {row[0]} is not what was stored")
     key, kind, settings, lr, seed, precision, curve, _, _, seconds, device, packages, finished = row
     try:
@@ -151,10 +162,10 @@ def has_its_key(run: StoredRun) -> bool:
 
 @lru_cache(maxsize=256)
 def _settings(kind: str, fields: str) -> Any:
-    if not tasks.is_known(kind):
+    if not task_registry.is_known(kind):
         return None
     try:
-        return tasks.from_dict({"kind": kind, **json.loads(fields)})
+        return task_registry.from_dict({"kind": kind, **json.loads(fields)})
     except ValueError:  # of another lrtransfer, which had other fields; the checksum answers for the row
         return None
 
@@ -194,7 +205,8 @@ def run_row(
     if not isinstance(device, str) or not device:
         raise refuse("device", device, "a word, such as 'cpu'")
     kind = kind_of(settings)
-    if tasks.is_known(kind) and losses.size != (expected := tasks.task_of(settings).evaluations(settings)):
+    task = task_registry.task_of(settings) if task_registry.is_known(kind) else None
+    if task is not None and losses.size != (expected := task.evaluations(settings)):
         raise ValueError(
             f"curve of shape {losses.shape} is not allowed: curve must have one loss for each of the {expected} "
             "evaluations of these settings."
@@ -216,5 +228,5 @@ def run_row(
         json.dumps(packages, sort_keys=True),
         datetime.now(timezone.utc).isoformat(timespec="seconds"),
     ]
-    row[_CHECKSUM] = _checksum(row)
+    row[_CHECKSUM] = checksum(row)
     return tuple(row)

@@ -25,7 +25,7 @@ from lrtransfer.residual.networks.settings import (
     schedule_factors,
 )
 from lrtransfer.residual.networks.stacked import Stacked
-from lrtransfer.sweeps.tasks import CheckpointError
+from lrtransfer.sweeps.task_registry import CheckpointError
 
 MOVED_AT_ONCE = 2**32  # bytes of training images that move to the device as a whole; more go batch by batch
 

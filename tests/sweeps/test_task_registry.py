@@ -14,7 +14,7 @@ from small_sweeps import RATES, SMALL
 
 from lrtransfer.residual.networks.settings import ConvNet, ResidualMLP, ResNet, VisionTransformer
 from lrtransfer.stages.transformer.settings import GrownTransformer
-from lrtransfer.sweeps import tasks
+from lrtransfer.sweeps import task_registry
 from lrtransfer.sweeps.driver import RunError
 from lrtransfer.sweeps.keys import run_key
 from lrtransfer.sweeps.run import run
@@ -23,7 +23,7 @@ from lrtransfer.sweeps.store import Store
 from lrtransfer.sweeps.store.export import export
 from lrtransfer.sweeps.sweep import Curve, Sweep
 from lrtransfer.width import synthetic_data
-from lrtransfer.width.trained import WidthNetwork, trained_losses
+from lrtransfer.width.torch_sweeps import WidthNetwork, trained_losses
 
 
 def test_the_sweeps_import_no_chapter():
@@ -67,7 +67,7 @@ class Parabola:
     points: int = 2
 
 
-class ParabolaTask(tasks.Task):
+class ParabolaTask(task_registry.Task):
     kind = Parabola.kind
     settings = Parabola
 
@@ -82,8 +82,8 @@ class ParabolaTask(tasks.Task):
 
 @pytest.fixture
 def parabola(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(tasks, "_known", dict(tasks._known))
-    tasks.register(ParabolaTask())
+    monkeypatch.setattr(task_registry, "_known", dict(task_registry._known))
+    task_registry.register(ParabolaTask())
     yield
 
 
@@ -118,9 +118,9 @@ def test_what_nobody_trains_is_refused_by_name(parabola, tmp_path):
             run(Sweep((Curve(made(), RATES),), (0,)), tmp_path / "a.sqlite", device="cpu")
     for kind in ("rnn", None, []):
         with pytest.raises(ValueError, match=r"kind = .*'mlp'"):
-            tasks.from_dict({} if kind is None else {"kind": kind})
+            task_registry.from_dict({} if kind is None else {"kind": kind})
     with pytest.raises(ValueError, match="task = 3"):
-        tasks.register(3)  # type: ignore[arg-type]
+        task_registry.register(3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="build WidthNetwork in Python"):
         sweep_from({"lrs": [1.0], "network": {"kind": "width", "width": 3}})
 
@@ -139,8 +139,13 @@ def test_the_widths_networks_are_kept_and_found(tmp_path, monkeypatch):
 
 def test_groups_of_equal_settings_have_one_for_every_worker():
     other = ResidualMLP(width=9)
-    runs = [tasks.Run(s, lr, seed, "") for s in (SMALL, other) for lr in (0.1, 0.2, 0.3) for seed in (0, 1)]
-    assert [len(group) for group in tasks.by_settings(runs, lambda _: 100, 1)] == [6, 6]
-    assert [len(group) for group in tasks.by_settings(runs, lambda _: 100, 4)] == [2] * 6
-    assert [len(group) for group in tasks.by_settings(runs, lambda s: 4 if s == SMALL else 0, 1)] == [4, 2, *[1] * 6]
-    assert [run for group in tasks.by_settings(runs, lambda _: 4, 2) for run in group] == runs
+    runs = [task_registry.Run(s, lr, seed, "") for s in (SMALL, other) for lr in (0.1, 0.2, 0.3) for seed in (0, 1)]
+    by_settings = task_registry.by_settings
+    assert [len(group) for group in by_settings(runs, lambda _: 100, 1)] == [6, 6]
+    assert [len(group) for group in by_settings(runs, lambda _: 100, 4)] == [2] * 6
+    assert [len(group) for group in by_settings(runs, lambda s: 4 if s == SMALL else 0, 1)] == [
+        4,
+        2,
+        *[1] * 6,
+    ]
+    assert [run for group in by_settings(runs, lambda _: 4, 2) for run in group] == runs

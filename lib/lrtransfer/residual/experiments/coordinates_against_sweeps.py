@@ -9,7 +9,7 @@ import numpy as np
 
 from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.residual.experiments.families import FamilyResult
-from lrtransfer.residual.experiments.measures import exponent_of
+from lrtransfer.residual.experiments.readings import exponent_of
 from lrtransfer.residual.networks.coordinates import coordinate_check
 
 

@@ -26,7 +26,7 @@ from lrtransfer.residual.experiments import (
     power_of,
     recorded_optima,
 )
-from lrtransfer.residual.networks.modules import build, initialise, parameter_groups
+from lrtransfer.residual.networks.torch_networks import build, initialise, parameter_groups
 
 
 def test_one_over_l_with_block_rates_times_l_is_one_over_root_l_with_smaller_weights():

@@ -14,7 +14,7 @@ from lrtransfer.sweeps.keys import run_key
 from lrtransfer.sweeps.progress import Bar, Silent
 from lrtransfer.sweeps.run import curves_of
 from lrtransfer.sweeps.store import Store
-from lrtransfer.sweeps.tasks import Run as SweepRun
+from lrtransfer.sweeps.task_registry import Run as SweepRun
 
 Run = tuple[float, int, str]  # rate, seed, name of a method
 

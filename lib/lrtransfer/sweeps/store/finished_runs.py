@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.sweeps.keys import full_settings, run_key
-from lrtransfer.sweeps.store.file import StoreError, StoreFile
-from lrtransfer.sweeps.store.rows import COLUMNS, StoredRun, has_its_key, read_row, run_row, versions
+from lrtransfer.sweeps.store.run_rows import COLUMNS, StoredRun, has_its_key, read_row, run_row, versions
+from lrtransfer.sweeps.store.sqlite_file import StoreError, StoreFile
 
 
 class Store(StoreFile):

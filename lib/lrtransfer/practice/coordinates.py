@@ -168,11 +168,15 @@ def coordinate_check(
     required_torch()
     import torch
 
-    from lrtransfer.modules import given
+    from lrtransfer.modules import checked_functions as given
     from lrtransfer.modules.watching import same_random_state
     from lrtransfer.practice.places import movement
 
-    given.check_functions(build=(build, given.BUILD), loss=(loss, given.LOSS), optimiser=(optimiser, given.OPTIMISER))
+    given.check_functions(
+        build=(build, given.BUILD),
+        loss=(loss, given.LOSS),
+        optimiser=(optimiser, given.OPTIMISER),
+    )
     numbers, places = given.checked_sizes(sizes), given.checked_seeds(seeds)
     updates, name = count("steps", steps, minimum=1), choice("axis", axis, AXES)
     bound = one("within", positive("within", within))
