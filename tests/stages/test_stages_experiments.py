@@ -11,7 +11,7 @@ from small_transformer import TINY  # noqa: E402
 
 from lrtransfer.stages import recorded  # noqa: E402
 from lrtransfer.stages.transformer import experiments, training  # noqa: E402
-from lrtransfer.stages.transformer.settings import METHODS, GrownTransformer, StagedTransformer  # noqa: E402
+from lrtransfer.stages.transformer.settings import COMPARED, METHODS, GrownTransformer, StagedTransformer  # noqa: E402
 from lrtransfer.stages.transformer.task import StagedTask, unpacked  # noqa: E402
 from lrtransfer.stages.transformer.training import train_stages  # noqa: E402
 from lrtransfer.sweeps import records  # noqa: E402
@@ -118,7 +118,7 @@ def test_groups_hold_whole_pairs_in_order():
     for width, most in ((8, 30), (64, 10), (512, 5)):
         network = StagedTransformer(width=width, batch=16, length=24)
         runs = [
-            Run(grown(network, method), lr, seed, "") for seed in (1, 2, 3) for lr in (0.1, 0.2) for method in METHODS
+            Run(grown(network, method), lr, seed, "") for seed in (1, 2, 3) for lr in (0.1, 0.2) for method in COMPARED
         ]
         packed = StagedTask().groups(runs, torch.device("cpu"), workers=1)
         assert [run for group in packed for run in group] == runs

@@ -7,10 +7,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from small_transformer import TINY, WORDS, block, changed, equal, network, stack, train, train_stage  # noqa: E402
+from small_transformer import CHECK, TINY, WORDS, block, changed, equal, network, stack, train, train_stage  # noqa: E402
 
-from lrtransfer.stages.transformer import network as transformer_network  # noqa: E402
-from lrtransfer.stages.transformer import text  # noqa: E402
+from lrtransfer.stages.transformer import blocks, text  # noqa: E402
 from lrtransfer.stages.transformer.settings import METHODS, Growth  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -28,7 +27,7 @@ def test_the_network_sees_masks_and_is_asked_for_what_they_hide():
 
 
 def test_positions_start_as_waves():
-    table = transformer_network.waves(6, 5)
+    table = blocks.waves(6, 5)
     assert table.shape == (6, 5) and table.dtype == np.float32
     # Row t: sin(t w), cos(t w) at w = 1, 1/10, 1/100 but for the last column, times sqrt(2 / 15).
     w = np.array([1, 0.1, 0.01])
@@ -54,7 +53,7 @@ def test_random_blocks_are_new_draws_common_to_methods():
     run.grow([METHODS["random"]])
     assert changed(block(run, 1), block(run, 2)) == {"qkv", "out", "up", "down"}
     twin.grow([METHODS["zero"]])
-    zero = {name: np.zeros_like(block(run, 2)[name]) for name in transformer_network.OUTPUTS}
+    zero = {name: np.zeros_like(block(run, 2)[name]) for name in blocks.OUTPUTS}
     assert equal(block(twin, 2), block(run, 2) | zero)
     # 1/sqrt(3n): 3 n^2 = 192 Gaussian entries estimate their scale to 1/sqrt(2 * 192) = 5%; four times that.
     assert abs(block(run, 2)["qkv"].std() / (3 * 8) ** -0.5 - 1) < 0.2
@@ -97,10 +96,68 @@ def test_scalars_start_at_beta_times_the_copied_scalar_and_train():
     assert moving.betas[0, 0] == 1 and (np.abs(moving.betas[1:, 0] - [0.9, 0.81]) > 1e-3).all()
 
 
+def streams(run):
+    """The residual stream before the first block and after each, on the windows that check."""
+    inputs, _, _ = run.inputs(CHECK)
+    return [x.detach().numpy()[0] for x in run.streams(inputs[:1])]
+
+
+def test_a_silent_copy_is_the_top_block_without_its_outputs():
+    run, twin = network(), network()
+    run.grow([METHODS["silent"]])
+    twin.grow([METHODS["stacking"]])
+    assert changed(block(run, 1), block(twin, 1)) == set(blocks.OUTPUTS)
+    assert all((block(run, 1)[name] == 0).all() for name in blocks.OUTPUTS)
+    before, after = streams(run)[-2:]
+    np.testing.assert_array_equal(after, before)  # f = 0: the function is what it was, to the last bit
+    train_stage(run, part=1)
+    assert changed(block(run, 1), block(twin, 1)) == block(run, 1).keys() - {"beta"}  # and every tensor trains
+
+
+@pytest.mark.parametrize("name", ["nesterov 1", "nesterov 0.9"])
+def test_a_nesterov_start_is_nesterovs_step_to_rounding(name):
+    """At the moment of insertion the stream is F_t + s (F_t - F_{t-1}), with F_t as the network without it has it."""
+    run = network()
+    for part in (1, 2, 3):  # from the third block on the network carries skips that stay
+        old = streams(run)
+        run.grow([METHODS[name]])
+        new = streams(run)
+        assert equal({str(t): x for t, x in enumerate(old)}, {str(t): x for t, x in enumerate(new[:-1])})
+        promised = old[-1].astype(float) + METHODS[name].skip * (old[-1].astype(float) - old[-2].astype(float))
+        # float32: the difference, its product and the sum are each rounded once, to 6e-8 of entries of a few units
+        np.testing.assert_allclose(new[-1], promised, rtol=0, atol=4 * 6e-8 * np.abs(promised).max())
+        assert np.abs(new[-1] - old[-1]).max() > 1e-3  # it is a start of its own
+        train_stage(run, part=part)
+    betas = run.betas()
+    np.testing.assert_array_equal(betas, 1)
+
+
+def test_a_skip_of_zero_is_the_zero_start():
+    curves = train(methods={"zero": Growth("zero"), "none": Growth("zero", skip=0.0)})
+    np.testing.assert_array_equal(curves.losses[:, 0], curves.losses[:, 1])
+
+
+def test_what_a_scalar_starts_from():
+    starts = {"given": [1, 0.9, 0.9], "parent's": [1, 0.9, 0.9], "times parent's": [1, 0.9, 0.81]}
+    for factor, expected in starts.items():
+        fixed = train(methods={"b": Growth("stacking", beta=0.9, train_beta=False, factor=factor)})
+        np.testing.assert_allclose(fixed.betas[:, 0], expected, rtol=1e-6)  # float32
+    run = network()
+    for name in ("given", "parent's"):
+        twin = run.take([0])
+        growth = Growth("stacking", beta=0.9, factor=name)
+        twin.grow([growth])
+        train_stage(twin, part=1)
+        trained = block(twin, 1)["beta"][0]
+        assert abs(trained - 0.9) > 1e-3
+        twin.grow([growth])
+        assert block(twin, 2)["beta"][0] == (np.float32(0.9) if name == "given" else trained)
+
+
 def test_block_against_arithmetic():
     """The block's formula, written out in double precision with numpy."""
     random = np.random.default_rng(0)
-    n, heads, shapes = 8, 2, transformer_network.block_shapes(8, 3)
+    n, heads, shapes = 8, 2, blocks.block_shapes(8, 3)
     block = {name: random.standard_normal(shape) for name, shape in shapes.items()}
     other = {name: random.standard_normal(shape) for name, shape in shapes.items()}  # a second run beside
     x = random.standard_normal((2, 5, n))
@@ -119,5 +176,5 @@ def test_block_against_arithmetic():
     expected = a + np.maximum(norm(x + a, block["ln2_gain"], block["ln2_shift"]) @ block["up"].T, 0) @ block["down"].T
     both = {name: torch.tensor(np.stack([other[name], block[name]])) for name in block}
     twice = torch.tensor(np.stack([x, x]).reshape(2, 10, n))
-    found = transformer_network.block_function(both, twice, 5, heads)[1].reshape(2, 5, n)
+    found = blocks.block_function(both, twice, 5, heads)[1].reshape(2, 5, n)
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-9, atol=1e-10)  # sums of up to 24 terms near 10

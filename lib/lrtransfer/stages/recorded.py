@@ -6,7 +6,7 @@ minutes, ``stages-far`` ten minutes.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,17 +18,18 @@ from lrtransfer.numerics.arguments import choice
 from lrtransfer.stages.linear.many_digits import in_enough_digits
 from lrtransfer.stages.linear.problems import problem
 from lrtransfer.stages.transformer.experiments import STAGES_PRESETS, StageComparison, StagesPreset, compare_starts
-from lrtransfer.stages.transformer.settings import StagedTransformer
+from lrtransfer.stages.transformer.settings import LATER, StagedTransformer
 from lrtransfer.stages.transformer.text import topics
 from lrtransfer.sweeps.recorder import Recipe, Sitting, recorded
 
 RECORD, SHORT = "stages-transformer", "stages-transformer-short"
+STARTS, STARTS_SHORT = "stages-transformer-starts", "stages-transformer-starts-short"
 FAR = "stages-far"
-PRESETS = {RECORD: "full", SHORT: "short"}
-"""The recorded experiments, and the preset of each."""
+PRESETS = {RECORD: "full", SHORT: "short", STARTS: "full", STARTS_SHORT: "short"}
+"""The recorded comparisons of starts, and the preset of each."""
 
 
-def comparison_recipe(name: str, what: str, row: StagesPreset) -> Recipe:
+def comparison_recipe(name: str, what: str, row: StagesPreset, **more: Any) -> Recipe:
     """The record of ``compare_starts``: its result, and how long the text is.
 
     Parameters
@@ -39,6 +40,8 @@ def comparison_recipe(name: str, what: str, row: StagesPreset) -> Recipe:
         the record in a few words
     row
         the settings of ``compare_starts``
+    more
+        its ``methods`` and ``stacking_lr``, where they are not the default
 
     Returns
     -------
@@ -47,14 +50,16 @@ def comparison_recipe(name: str, what: str, row: StagesPreset) -> Recipe:
     """
 
     def make(sitting: Sitting) -> dict[str, Any]:
-        result = compare_starts(row, device=sitting.device, store=sitting.folder / "runs", progress=sitting.tell)
+        result = compare_starts(
+            row, device=sitting.device, store=sitting.folder / "runs", progress=sitting.tell, **more
+        )
         text = topics()
         numbers = {key: value for key, value in asdict(result).items() if key not in ("settings", "preset")}
         return numbers | {
             "text": {"train": len(text.train), "held_out": len(text.held_out), "symbols": text.vocabulary}
         }
 
-    return Recipe(name, what, row, make, packages=("numpy", "torch"))
+    return Recipe(name, what, asdict(row) | more if more else row, make, packages=("numpy", "torch"))
 
 
 @dataclass(frozen=True)
@@ -171,6 +176,20 @@ def _far_run(row: dict[str, Any]) -> FarRun:
 RECIPES = (
     comparison_recipe(RECORD, "a transformer grown in stages, five starts, eight seeds", STAGES_PRESETS["full"]),
     comparison_recipe(SHORT, "a smaller one in eight short stages, 32 seeds", STAGES_PRESETS["short"]),
+    comparison_recipe(
+        STARTS,
+        "the same transformer and seeds, four more starts",
+        replace(STAGES_PRESETS["full"], swept=(2e-3,)),
+        methods=tuple(name for name in LATER if name != "nesterov 1"),
+        stacking_lr=2e-3,
+    ),
+    comparison_recipe(
+        STARTS_SHORT,
+        "the same short stages and seeds, five more starts",
+        STAGES_PRESETS["short"],
+        methods=LATER,
+        stacking_lr=4e-3,
+    ),
     far_recipe(FarSettings()),
 )
 

@@ -5,7 +5,7 @@ Rates are chosen on one seed and reported on others, so that no method is judged
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from lrtransfer.numerics.arguments import choice, refuse
 from lrtransfer.numerics.fits import mean_and_error
-from lrtransfer.stages.transformer.settings import METHODS, StagedTransformer
+from lrtransfer.stages.transformer.settings import COMPARED, METHODS, StagedTransformer
 from lrtransfer.stages.transformer.sweep import Run, train_or_read
 from lrtransfer.stages.transformer.training import StageCurves
 
 Array = NDArray[np.float64]
-TUNED = tuple(name for name, growth in METHODS.items() if growth.beta is None)  # each with a rate of its own
 
 
 @dataclass(frozen=True)
@@ -149,22 +148,26 @@ def paired(first: Array, second: Array) -> tuple[float, float]:
 def compare_starts(
     preset: str | StagesPreset = "book",
     *,
+    methods: Sequence[str] = COMPARED,
+    stacking_lr: float | None = None,
     device: str = "auto",
     store: str | Path | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> StageComparison:
-    """Train the staged transformer with every method: choose rates on one seed, report on the others.
+    """Train the staged transformer with each of ``methods``: choose rates on one seed, report on the others.
 
-    ``preset``: a name of ``STAGES_PRESETS``, or a row of your own. ``device``: as in ``train_stages``. ``store``: a
-    folder for finished runs; with it a second call takes them from there. ``progress(share)`` is told
-    the share done, at every evaluation.
+    ``preset``: a name of ``STAGES_PRESETS``, or a row of your own. ``methods``: names of ``METHODS``; those without a
+    scalar are tuned. ``stacking_lr``: the rate of those with one, where "stacking" is not itself compared. ``device``:
+    as in ``train_stages``. ``store``: a folder for finished runs; with it a second call takes them from there.
+    ``progress(share)`` is told the share done, at every evaluation.
 
     1. Every tuned method is trained on ``selection_seed`` at every rate; its rate is the one with the lowest final
        loss. 2. Every method is trained on the reported seeds at its rate, the tuned ones at the swept rates as well.
        Runs of one rate and seed share weights, windows, masks and the first stage.
 
-    Returns ``StageComparison``. Raises ``ValueError`` for an unknown preset, or a row that reports its selection
-    seed or sweeps a rate it does not try. Source: Figs. 2 and 7 of the paper, in small.
+    Returns ``StageComparison``. Raises ``ValueError`` for an unknown preset or method, a row that reports its selection
+    seed or sweeps a rate it does not try, and scalars without a rate of stacking. Source: Figs. 2 and 7 of the paper,
+    in small.
     """
     name = "own" if isinstance(preset, StagesPreset) else choice("preset", preset, tuple(STAGES_PRESETS))
     row = preset if isinstance(preset, StagesPreset) else STAGES_PRESETS[name]
@@ -174,9 +177,15 @@ def compare_starts(
         raise refuse("seeds and lrs", (row.seeds, row.lrs), "at least one of each")
     if not set(row.swept) <= set(row.lrs):
         raise refuse("swept", row.swept, f"rates of lrs, {row.lrs}")
+    methods = tuple(choice("methods", method, tuple(METHODS)) for method in methods)
+    tuned = tuple(method for method in methods if METHODS[method].beta is None)
+    if not tuned or (len(tuned) < len(methods) and "stacking" not in tuned and stacking_lr not in row.lrs):
+        raise refuse(
+            "stacking_lr", stacking_lr, f"a rate of lrs, {row.lrs}, where scalars are compared and not stacking"
+        )
     # How many runs are to report is not known before the rates are chosen: for the progress an estimate will do.
-    trials = len(TUNED) * len(row.lrs)
-    first = trials / (trials + len(row.seeds) * (len(METHODS) + len(TUNED) * max(0, len(row.swept) - 1)))
+    trials = len(tuned) * len(row.lrs)
+    first = trials / (trials + len(row.seeds) * (len(methods) + len(tuned) * max(0, len(row.swept) - 1)))
 
     def trained(runs: list[Run], low: float, high: float) -> dict[Run, StageCurves]:
         def tell(share: float) -> None:
@@ -185,29 +194,30 @@ def compare_starts(
 
         return train_or_read(row.transformer, runs, device=device, store=store, progress=tell)
 
-    tried = trained([(lr, row.selection_seed, method) for lr in row.lrs for method in TUNED], 0.0, first)
-    selection = np.array([[tried[lr, row.selection_seed, m].final[0] for m in TUNED] for lr in row.lrs])  # (R, K)
-    best = dict(zip(TUNED, np.array(row.lrs)[selection.argmin(axis=0)].tolist(), strict=True))
-    chosen = {method: best[method if method in best else "stacking"] for method in METHODS}
+    tried = trained([(lr, row.selection_seed, method) for lr in row.lrs for method in tuned], 0.0, first)
+    selection = np.array([[tried[lr, row.selection_seed, m].final[0] for m in tuned] for lr in row.lrs])  # (R, K)
+    best = dict(zip(tuned, np.array(row.lrs)[selection.argmin(axis=0)].tolist(), strict=True))
+    copied = best["stacking"] if "stacking" in tuned else float(stacking_lr or 0)  # 0: there is nothing to copy
+    chosen = {method: best.get(method, copied) for method in methods}
     reported = [
         (lr, seed, method)
         for seed in row.seeds
         for lr in row.lrs
-        for method in METHODS
-        if chosen[method] == lr or (lr in row.swept and method in TUNED)
+        for method in methods
+        if chosen[method] == lr or (lr in row.swept and method in tuned)
     ]
     curves = trained(reported, first, 1.0)
-    picked = [[curves[chosen[method], seed, method] for seed in row.seeds] for method in METHODS]  # M lists of S
-    sweep = [[[curves[lr, seed, m].final[0] for seed in row.seeds] for m in TUNED] for lr in row.swept]
+    picked = [[curves[chosen[method], seed, method] for seed in row.seeds] for method in methods]  # M lists of S
+    sweep = [[[curves[lr, seed, m].final[0] for seed in row.seeds] for m in tuned] for lr in row.swept]
     steps = picked[0][0].steps
     return StageComparison(
         preset=name,
         settings=row.transformer,
         lrs=np.array(row.lrs),
-        tuned=TUNED,
+        tuned=tuned,
         selection_seed=row.selection_seed,
         selection=selection,
-        methods=tuple(METHODS),
+        methods=methods,
         chosen=np.array(list(chosen.values())),
         seeds=tuple(row.seeds),
         steps=steps,
@@ -216,5 +226,5 @@ def compare_starts(
         final=np.array([[run.final[0] for run in runs] for runs in picked]),
         betas=np.moveaxis(np.array([[run.betas[:, 0] for run in runs] for runs in picked]), -1, 0),
         swept=np.array(row.swept, dtype=float),
-        sweep=np.array(sweep, dtype=float).reshape(len(row.swept), len(TUNED), len(row.seeds)),
+        sweep=np.array(sweep, dtype=float).reshape(len(row.swept), len(tuned), len(row.seeds)),
     )

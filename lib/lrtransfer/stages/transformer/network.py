@@ -1,14 +1,13 @@
-"""The staged transformer itself, many runs as one program: its blocks, a new one on top, the training of a stage.
+"""The staged transformer itself, many runs as one program: a new block on top, the training of a stage.
 
-The block is pre-LN, as in today's transformers (BERT normalises after adding): its residual stream is a plain sum,
+With F_t the residual stream after t blocks, F_0 the embedding, and f_t the function of block t (``blocks``),
 
-    x -> x + beta f(x),   f(x) = a + MLP(LN(x + a)),   a = Attention(LN(x)),
+    F_{t+1} = F_t + beta_{t+1} f_{t+1}(F_t) + skip_{t+1} (F_t - F_{t-1}) ,
 
-so that f is the f_t of the theory, F_t = F_{t-1} + f_t o F_{t-1}, and f = 0 leaves the function as it is. The
-embedding is normalised, as in BERT, so that the stream starts at size one and blocks add to it.
+where skip is zero but for a Nesterov start, ``settings.Growth``.
 
-R is the number of runs (rates, seeds, methods), B the batch, T the window's length, n the width, H the heads, V the
-vocabulary, m the hidden positions. The weights of a block are one matrix (R, P), split into tensors where they are
+R is the number of runs (rates, seeds, methods), B the batch, T the window's length, n the width, V the vocabulary, m
+the hidden positions. The weights of a block are one matrix (R, P), split into tensors where they are
 used: one gradient and one update for all of them. Imported when something is trained, not before: it needs torch.
 """
 
@@ -24,89 +23,20 @@ import torch.nn.functional as nn
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lrtransfer.stages.transformer.settings import Growth, StagedTransformer
+from lrtransfer.stages.transformer.blocks import (
+    OUTPUTS,
+    Shapes,
+    block_function,
+    block_shapes,
+    draw,
+    end_shapes,
+    norm,
+)
+from lrtransfer.stages.transformer.settings import COPIES, SILENT, Growth, StagedTransformer
 from lrtransfer.stages.transformer.text import MaskedBatches, Text
 from lrtransfer.sweeps.optimisers import adam_, shrink_
 
 Array = NDArray[np.float64]
-Shapes = Mapping[str, tuple[int, ...]]
-OUTPUTS = ("out", "down")  # zero here makes f = 0
-
-
-def block_shapes(width: int, hidden: int) -> dict[str, tuple[int, ...]]:
-    """The tensors of a block by name: matrices as (out, in), LN's gains and shifts (n,); no biases."""
-    return {
-        "ln1_gain": (width,),
-        "ln1_shift": (width,),
-        "qkv": (3 * width, width),
-        "out": (width, width),
-        "ln2_gain": (width,),
-        "ln2_shift": (width,),
-        "up": (hidden * width, width),
-        "down": (width, hidden * width),
-        "beta": (1,),
-    }
-
-
-def end_shapes(width: int, length: int, vocabulary: int) -> dict[str, tuple[int, ...]]:
-    """The tensors outside the blocks; the mask, the last symbol, is never the answer."""
-    return {
-        "tokens": (vocabulary, width),
-        "places": (length, width),
-        "in_gain": (width,),
-        "in_shift": (width,),
-        "ln_gain": (width,),
-        "ln_shift": (width,),
-        "readout": (vocabulary - 1, width),
-    }
-
-
-def draw(shapes: Shapes, width: int, seed: int, *key: int) -> dict[str, NDArray[np.float32]]:
-    """First weights: matrices N(0, 1/(3n)), position embedding from ``waves``, gains and beta one, shifts zero.
-
-    1/sqrt(3n) is BERT's 0.02 at its width 768, carried to width n. A draw depends on seed and ``key`` alone.
-    """
-    random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1, *key)))
-    weights = {}
-    for name, shape in shapes.items():
-        if name == "places":
-            weights[name] = waves(*shape)
-        elif len(shape) == 2:
-            weights[name] = random.standard_normal(shape, dtype=np.float32) * np.float32((3 * width) ** -0.5)
-        else:
-            weights[name] = np.full(shape, not name.endswith("shift"), dtype=np.float32)
-    return weights
-
-
-def waves(length: int, width: int) -> NDArray[np.float32]:
-    """First position embedding (T, n): sines and cosines of n/2 frequencies from 1 down to 1/1000, trained on.
-
-    Of the size of the other embeddings. From random vectors attention is slower to find the neighbours of a position,
-    and there is less to copy: at width 64, rate 1e-3 and 400 steps a stage, seed 0, stacking reached 2.56 nats
-    after two stages and random initialisation 2.57; from waves 2.45 and 2.52.
-    """
-    frequencies = 1000.0 ** (-np.arange((width + 1) // 2) / ((width + 1) // 2))
-    angles = np.arange(length)[:, None] * frequencies  # (T, n/2)
-    table = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)[:, :width] * np.sqrt(2 / (3 * width))
-    return table.astype(np.float32)
-
-
-def norm(x: Tensor, gain: Tensor, shift: Tensor) -> Tensor:
-    """LN over the last axis of x (R, ., n), with each run's gain and shift (R, n)."""
-    return torch.addcmul(shift[:, None], nn.layer_norm(x, x.shape[-1:]), gain[:, None])
-
-
-def block_function(block: Mapping[str, Tensor], x: Tensor, length: int, heads: int) -> Tensor:
-    """f(x) of one block of every run, without the residual stream and the scalar; x and f(x) are (R, B T, n)."""
-    runs, places, n = x.shape
-    h = norm(x, block["ln1_gain"], block["ln1_shift"])  # (R, B T, n)
-    split = torch.bmm(h, block["qkv"].mT).view(-1, length, 3, heads, n // heads)  # (R B, T, 3, H, n/H)
-    q, k, v = split.permute(2, 0, 3, 1, 4)  # (R B, H, T, n/H) each
-    a = nn.scaled_dot_product_attention(q, k, v)  # (R B, H, T, n/H); every position sees every other
-    a = torch.bmm(a.transpose(1, 2).reshape(runs, places, n), block["out"].mT)  # (R, B T, n)
-    h = norm(x + a, block["ln2_gain"], block["ln2_shift"])
-    h = torch.bmm(h, block["up"].mT).relu_()  # (R, B T, hidden n)
-    return a + torch.bmm(h, block["down"].mT)  # (R, B T, n)
 
 
 @dataclass
@@ -160,6 +90,18 @@ class Part:
             adam_(self.flat, gradient, lrs, (self.first, self.second), self.count, root_first=True)
 
 
+def first_scalar(growth: Growth, parent: NDArray[np.float32], blocks: int) -> NDArray[np.float32]:
+    """What the scalar (1,) of a new block on ``blocks`` others starts at; ``parent``: that of the top one."""
+    if growth.beta is None:
+        return np.ones_like(parent)
+    copied = growth.start in COPIES and blocks > 1  # the first block has no scalar of its own
+    if copied and growth.factor == "parent's":
+        return parent
+    with np.errstate(over="ignore"):  # beyond float32 it is inf, and the run has diverged
+        scalar = np.full_like(parent, np.float32(growth.beta))
+        return scalar * parent if copied and growth.factor != "given" else scalar
+
+
 class Stack:
     """R networks on their way through the stages, with their optimiser.
 
@@ -176,6 +118,7 @@ class Stack:
         self.ends = Part.start([draw(shapes, settings.width, seed, 0) for seed in self.seeds], shapes, where)
         self.blocks = [self._part([self.drawn(seed, 0) for seed in self.seeds])]
         self.trained = [torch.zeros_like(self.lrs)]  # a block: 1 where its scalar is trained, (R, 1)
+        self.skips = [torch.zeros_like(self.lrs)]  # a block: the factor of the last move, (R, 1)
 
     def drawn(self, seed: int, place: int) -> dict[str, NDArray[np.float32]]:
         """A random block for place 0, 1, .. of the stack."""
@@ -190,7 +133,7 @@ class Stack:
         twin.__dict__.update(self.__dict__)
         twin.lrs, twin.seeds, twin.alive = self.lrs[index], [self.seeds[r] for r in runs], self.alive[list(runs)]
         twin.ends, twin.blocks = self.ends.take(index), [block.take(index) for block in self.blocks]
-        twin.trained = [mask[index] for mask in self.trained]
+        twin.trained, twin.skips = ([each[index] for each in rows] for rows in (self.trained, self.skips))
         return twin
 
     def grow(self, growths: Sequence[Growth]) -> None:
@@ -198,15 +141,11 @@ class Stack:
         rows = []
         for run, growth in enumerate(growths):
             top, row = self.blocks[-1].arrays(run), self.drawn(self.seeds[run], len(self.blocks))
-            if growth.start == "zero":
-                row |= {name: np.zeros_like(row[name]) for name in OUTPUTS}
-            if growth.start == "stacking":
+            if growth.start in COPIES:
                 row = top
-            if growth.beta is None:
-                row["beta"] = np.ones_like(row["beta"])
-            else:
-                with np.errstate(over="ignore"):  # beyond float32 it is inf, and the run has diverged
-                    row["beta"] = row["beta"] * np.float32(growth.beta)
+            if growth.start in SILENT:
+                row |= {name: np.zeros_like(row[name]) for name in OUTPUTS}
+            row["beta"] = first_scalar(growth, top["beta"], len(self.blocks))
             rows.append(row)
         if self.settings.trained == "new":
             for part in (self.ends, *self.blocks):
@@ -217,24 +156,35 @@ class Stack:
         self.blocks.append(self._part(rows))
         moving = [[float(growth.beta is not None and growth.train_beta)] for growth in growths]
         self.trained.append(torch.tensor(moving, device=self.where))
+        self.skips.append(torch.tensor([[growth.skip] for growth in growths], dtype=torch.float32, device=self.where))
 
     def betas(self) -> Array:
         """The blocks' scalars, (blocks, R), inf once diverged."""
         found = np.array([block.tensors()["beta"][:, 0].detach().cpu().numpy() for block in self.blocks], float)
         return np.where(self.alive & np.isfinite(found), found, np.inf)
 
-    def losses(self, inputs: Tensor, hidden: Tensor, answers: Tensor) -> Tensor:
-        """Cross-entropy (R,) in nats a hidden character; inputs (R, B, T), hidden and answers (R, m)."""
+    def streams(self, inputs: Tensor) -> list[Tensor]:
+        """F_0, F_1, ..: the residual stream before the first block and after each, (R, B T, n); inputs (R, B, T)."""
         ends, (runs, batch, length) = self.ends.tensors(), inputs.shape
         first = torch.arange(runs, device=self.where)[:, None]  # (R, 1)
         tokens = ends["tokens"]  # (R, V, n)
         rows = (inputs.reshape(runs, -1) + first * tokens.shape[1]).reshape(-1)  # (R B T,)
         x = nn.embedding(rows, tokens.reshape(-1, tokens.shape[2])).view(runs, batch, length, -1)
         x = (x + ends["places"][:, None]).view(runs, batch * length, -1)  # (R, B T, n)
-        x = norm(x, ends["in_gain"], ends["in_shift"])
-        for part in self.blocks:
-            block = part.tensors()
+        streams = [norm(x, ends["in_gain"], ends["in_shift"])]
+        for part, skip in zip(self.blocks, self.skips, strict=True):
+            block, x = part.tensors(), streams[-1]
             x = torch.addcmul(x, block_function(block, x, length, self.settings.heads), block["beta"][:, None])
+            if skip.any():  # of the first block never
+                x = torch.addcmul(x, streams[-1] - streams[-2], skip[:, None])
+            streams.append(x)
+        return streams
+
+    def losses(self, inputs: Tensor, hidden: Tensor, answers: Tensor) -> Tensor:
+        """Cross-entropy (R,) in nats a hidden character; inputs (R, B, T), hidden and answers (R, m)."""
+        (runs, batch, length), ends = inputs.shape, self.ends.tensors()
+        first = torch.arange(runs, device=self.where)[:, None]  # (R, 1)
+        x = self.streams(inputs)[-1]  # (R, B T, n)
         # Only what is asked for is read out: (R, B T, n) -> (R, m, n).
         x = x.reshape(runs * batch * length, -1)[(hidden + first * (batch * length)).reshape(-1)].view(
             runs, hidden.shape[1], -1

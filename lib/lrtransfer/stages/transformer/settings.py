@@ -13,29 +13,46 @@ from typing import ClassVar
 from lrtransfer.numerics.arguments import choice, count, finite, one, positive, refuse
 from lrtransfer.stages.transformer.text import topics_digest
 
-STARTS = ("random", "zero", "stacking")
+STARTS = ("random", "zero", "stacking", "silent")
+COPIES, SILENT = ("stacking", "silent"), ("zero", "silent")  # weights of the top block; output projections at zero
+FACTORS = ("times parent's", "given", "parent's")
 
 
 @dataclass(frozen=True)
 class Growth:
-    """How a new block starts: ``start`` "random", "zero" or "stacking", and a scalar on its output.
+    """How a new block starts: its weights by ``start``, a scalar on its output, and a skip past it.
 
-    "random": drawn like the first block. "zero": drawn so too, then its two output projections (attention, MLP)
-    set to zero, so that f = 0. "stacking": a copy of the top block. ``beta``: None, or a number that multiplies f
-    of the new block; ``train_beta``: whether it is trained with the rest.
+    ``start``: "random", drawn like the first block; "zero", drawn so too, then its two output projections (attention,
+    MLP) set to zero, so that f = 0; "stacking", a copy of the top block; "silent", such a copy with the two output
+    projections set to zero, so that f = 0 again.
 
-    When stacking copies a block that has a scalar b of its own, the new one starts at beta b: f_{t+1} = beta f_t,
-    as the theory has it, and not f_{t+1} = f_t beta / b. The first block has no scalar.
+    ``beta``: None, or a number that the scalar on f of the new block starts from; ``train_beta``: whether it is
+    trained with the rest. ``factor`` says what a scalar starts at in stage three and later, where the block copied,
+    the parent, has one of its own, b:
+
+        "times parent's"   beta b: f_{t+1} = beta f_t, as the theory has it
+        "given"            beta, whatever b is
+        "parent's"         b, which training has moved from beta: the copy is exact from stage three on
+
+    In stage two the parent is the first block, which has no scalar, and all three start at beta.
+
+    ``skip``: a fixed number s that stays in the network, F_{t+1} = F_t + f_{t+1}(F_t) + s (F_t - F_{t-1}) for the
+    residual stream F_t after t blocks, as both are at the time. With ``start`` "zero" the stage begins at
+    F_t + s (F_t - F_{t-1}), where a step of Nesterov's method with momentum s does: a Nesterov start.
     """
 
     start: str
     beta: float | None = None
     train_beta: bool = True
+    factor: str = FACTORS[0]
+    skip: float = 0.0
 
     def __post_init__(self) -> None:
         choice("start", self.start, STARTS)
+        choice("factor", self.factor, FACTORS)
         if self.beta is not None:
             object.__setattr__(self, "beta", one("beta", finite("beta", self.beta)))
+        object.__setattr__(self, "skip", one("skip", finite("skip", self.skip)))
 
 
 METHODS = {
@@ -44,7 +61,14 @@ METHODS = {
     "stacking": Growth("stacking"),
     "beta 0.99": Growth("stacking", beta=0.99),
     "beta 0.9": Growth("stacking", beta=0.9),
+    "silent": Growth("silent"),
+    "nesterov 1": Growth("zero", skip=1.0),
+    "nesterov 0.9": Growth("zero", skip=0.9),
+    "beta 0.9, given": Growth("stacking", beta=0.9, factor="given"),
+    "beta 0.9, parent's": Growth("stacking", beta=0.9, factor="parent's"),
 }
+COMPARED, LATER = tuple(METHODS)[:5], tuple(METHODS)[5:]
+"""The methods of the first comparison, and those of the second."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +126,8 @@ class StagedTransformer:
 class GrownTransformer(StagedTransformer):
     """A ``StagedTransformer`` and one method: all a run depends on but its rate and seed, for the sweeps.
 
-    ``start``, ``beta``, ``train_beta``: as in ``Growth``. ``text``: a digest of the text, that of this Python's
-    ``topics`` unless given.
+    ``start``, ``beta``, ``train_beta``, ``factor``, ``skip``: as in ``Growth``. ``text``: a digest of the
+    text, that of this Python's ``topics`` unless given.
 
     Raises ``ValueError`` naming the field, at construction.
     """
@@ -114,16 +138,19 @@ class GrownTransformer(StagedTransformer):
     beta: float | None = None
     train_beta: bool = True
     text: str = ""
+    factor: str = FACTORS[0]
+    skip: float = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "beta", self.growth.beta)
+        object.__setattr__(self, "skip", self.growth.skip)
         object.__setattr__(self, "text", self.text or topics_digest())
 
     @property
     def growth(self) -> Growth:
         """The method."""
-        return Growth(self.start, self.beta, self.train_beta)
+        return Growth(self.start, self.beta, self.train_beta, self.factor, self.skip)
 
     @property
     def network(self) -> StagedTransformer:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer.numerics.arguments import choice, count, one, positive, refuse
-from lrtransfer.stages.transformer.settings import METHODS, Growth, StagedTransformer, evaluated_at
+from lrtransfer.stages.transformer.settings import COMPARED, METHODS, Growth, StagedTransformer, evaluated_at
 from lrtransfer.stages.transformer.text import (
     MaskedBatches,
     Text,
@@ -50,7 +50,7 @@ def train_stages(
     lr: float,
     seed: int,
     *,
-    methods: Mapping[str, Growth] | Sequence[str] = tuple(METHODS),
+    methods: Mapping[str, Growth] | Sequence[str] = COMPARED,
     device: str = "auto",
     text: Text | None = None,
     progress: Callable[[int, int], None] | None = None,
