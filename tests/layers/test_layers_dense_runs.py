@@ -50,7 +50,7 @@ def test_schedule_runs_are_paired():
     alone = train_three_layers(10, 0.5, 6, seed=7, schedule="norm", initialisation="gaussian", sharpness=True)
     np.testing.assert_array_equal(runs.train_loss[1, 1], alone.train_loss)
     assert runs.sharpness[1, 1] == alone.sharpness
-    mean, error = runs.paired(runs.test_loss[:, :, -1])
+    mean, error = runs.difference(runs.test_loss[:, :, -1])
     a, b = runs.test_loss[1, :, -1] - runs.test_loss[0, :, -1]
     assert mean == pytest.approx((a + b) / 2, abs=1e-15) and error == pytest.approx(abs(a - b) / 2)
 
@@ -58,8 +58,8 @@ def test_schedule_runs_are_paired():
 def test_a_schedule_run_that_diverged_is_inf():
     finite = np.zeros((2, 2))
     runs = ScheduleRuns(finite, finite, finite, finite)
-    assert runs.paired(np.array([[1.0, np.inf], [2.0, np.inf]])) == (np.inf, np.inf)
-    assert runs.paired(np.array([[1.0, 1.0], [2.0, np.inf]])) == (np.inf, np.inf)
+    assert tuple(runs.difference(np.array([[1.0, np.inf], [2.0, np.inf]]))) == (np.inf, np.inf)
+    assert tuple(runs.difference(np.array([[1.0, 1.0], [2.0, np.inf]]))) == (np.inf, np.inf)
 
 
 SPLITS = np.array([-1.0, -0.5, -0.2, 0.0, 0.2, 0.5, 1.0])

@@ -89,3 +89,20 @@ def test_paired_differences_are_of_common_seeds():
     lost = np.array([np.inf, 1.0, 1.0])
     ends = [Estimate.paired(a, b) for a, b in ((lost, second), (second, lost), (lost, lost))]
     assert [e.value for e in ends] == [np.inf, -np.inf, np.inf] and all(e.error == np.inf for e in ends)
+    alone = Estimate.paired([3.0], [1.0])
+    assert tuple(alone) == (2.0, np.inf)
+
+
+def test_intervals_are_students():
+    values = np.array([[1.0, 2.0, 4.0], [3.0, 3.0, 3.0]])
+    for confidence in (0.5, 0.95, 0.999):
+        ends = student.interval(confidence, 2, loc=7 / 3, scale=np.std([1, 2, 4], ddof=1) / 3**0.5)
+        found = Estimate.of(values)
+        np.testing.assert_allclose(found.interval(confidence), [[ends[0], 3], [ends[1], 3]])
+        assert Estimate.of(values[0]).half_width(confidence) == pytest.approx((ends[1] - ends[0]) / 2)
+    assert found.half_width(0.9)[0] == pytest.approx(Estimate.of(values[0]).reach)
+    np.testing.assert_array_equal(Estimate.of([2.0]).interval(), [-np.inf, np.inf])
+    np.testing.assert_array_equal(Estimate.of([2.0, np.inf]).interval(), [np.inf, np.inf])
+    for confidence in (0, 1, 95):
+        with pytest.raises(ValueError, match="confidence = "):
+            found.interval(confidence)

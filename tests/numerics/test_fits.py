@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import linregress, sem
 
-from lrtransfer.numerics.fits import in_errors, line, mean_and_error, power_by_seed, power_law
+from lrtransfer.numerics.estimates import in_errors, mean_and_error
+from lrtransfer.numerics.fits import line, power_by_seed, power_law
 
 # Logarithms of numbers up to 20^3, rounded to 1e-15 of themselves, over differences of logarithms of 0.4 and more.
 ROUNDING = 1e-12

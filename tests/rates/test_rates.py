@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lrtransfer.numerics.fits import mean_and_error
+from lrtransfer.numerics.estimates import mean_and_error
 from lrtransfer.numerics.jackknife import half_error, halves_of
 from lrtransfer.rates import BestLR, OnEdgeWarning, best_lr, drift, shift
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lrtransfer.numerics.fits import mean_and_error
+from lrtransfer.numerics.estimates import mean_and_error
 from lrtransfer.residual.theory.control_variates import controlled_mean, initial_controls
 from lrtransfer.residual.theory.fitting import _at_infinite_width, fitting_lr, fitting_rates
 from lrtransfer.residual.theory.gaps import depth_gaps, doubling_gaps, wide_gaps, width_gaps

@@ -39,9 +39,3 @@ def test_damped_runs_are_those_of_rate_study():
     assert found.keys() == {"corrected, γ = 0.1", "not corrected, γ = 0.1", "zero", "schedule"}
     alone = rate_study("diabetes", (1.0,), methods=("damped",), **OPTIONS | {"gamma": 0.1}).train[:, 0, 0]
     np.testing.assert_allclose(found["not corrected, γ = 0.1"], alone)
-
-
-def test_limits_are_students():
-    low, high = trees.limits([[1.0, 2.0, 3.0]])
-    assert (low[0] + high[0]) / 2 == pytest.approx(2) and (high[0] - low[0]) / 2 == pytest.approx(4.30265 / 3**0.5)
-    assert np.isinf(trees.limits([1.0])).all()

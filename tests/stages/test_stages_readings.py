@@ -16,11 +16,6 @@ def record():
     return found
 
 
-def test_differences_carry_their_seeds(record):
-    found = readings.difference(record, ("stacking", "random"))
-    assert (found.value, found.error) == record.difference("stacking", "random") and found.seeds == len(record.seeds)
-
-
 def test_what_the_seeds_say():
     assert readings.told(Estimate(-1.0, 0.1, 8)) == "better" and readings.told(Estimate(1.0, 0.1, 8)) == "worse"
     assert readings.told(Estimate(-1.0, 1.0, 8), ("a", "b", "c")) == "c"

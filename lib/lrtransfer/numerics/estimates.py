@@ -113,6 +113,50 @@ class Estimate:
         """The error times ``quantile``; inf where the error is not known."""
         return quantile(self.seeds) * self.error if 0 < self.error < math.inf else self.error
 
+    def half_width(self, confidence: float = LEVEL) -> Any:
+        """Half the two-sided interval of Student's: the error times ``quantile`` at the level (1 + confidence) / 2.
+
+        Parameters
+        ----------
+        confidence
+            how often such intervals hold the true value, in (0, 1)
+
+        Returns
+        -------
+        float or ndarray
+            in the unit of ``error``; inf for one seed.
+
+        Raises
+        ------
+        ValueError
+            naming ``confidence``.
+        """
+        share = one("confidence", positive("confidence", confidence))
+        if not share < 1:
+            raise refuse("confidence", confidence, "between 0 and 1")
+        return self.error * quantile(self.seeds, (1 + share) / 2)
+
+    def interval(self, confidence: float = LEVEL) -> Array:
+        """Both ends of the two-sided interval of Student's: the value less and plus ``half_width``.
+
+        Parameters
+        ----------
+        confidence
+            as in ``half_width``
+
+        Returns
+        -------
+        ndarray
+            (2, ...), in the unit of ``value``; infinite for one seed, both inf where the value is: a run diverged.
+
+        Raises
+        ------
+        ValueError
+            naming ``confidence``.
+        """
+        half = np.where(np.isfinite(self.value), self.half_width(confidence), 0.0)
+        return np.array([self.value - half, self.value + half])
+
     def ends(self, relation: str) -> tuple[float, float]:
         """The unfavourable and the favourable end of what ``relation`` bounds: the value, or for "within" its size.
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics import arguments
-from lrtransfer.numerics.estimates import in_errors, mean_and_error  # noqa: F401
+from lrtransfer.numerics.estimates import mean_and_error
 
 Array = NDArray[np.float64]
 _WIDEST = 1e6  # ratio of relative errors: beyond it the better points alone decide, to rounding

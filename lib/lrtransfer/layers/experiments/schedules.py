@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lrtransfer.layers.deep import over_draws
 from lrtransfer.layers.relu import train_three_layers
 from lrtransfer.layers.schedule import SCHEDULES, LayerRun, two_layer_schedule
 from lrtransfer.numerics import arguments
@@ -38,15 +37,6 @@ class ScheduleRuns:
     def difference(self, values: Array) -> Estimate:
         """The norm-driven schedule less the uniform one, paired by seed; values (2, seeds)."""
         return Estimate.paired(values[1], values[0])
-
-    def paired(self, values: Array) -> tuple[float, float]:
-        """The norm-driven schedule less the uniform one: mean over seeds and its standard error.
-
-        values (2, seeds), in any unit, which is that of the answer; inf and inf where a run diverged.
-        """
-        with np.errstate(invalid="ignore"):  # inf - inf: both diverged
-            mean, error = over_draws(values[1] - values[0])
-        return float(mean), float(error)
 
 
 def _side_by_side(runs: list[list[LayerRun]]) -> ScheduleRuns:

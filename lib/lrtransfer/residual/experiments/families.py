@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer.numerics.arguments import choice, refuse
-from lrtransfer.numerics.estimates import Estimate
-from lrtransfer.numerics.fits import mean_and_error
+from lrtransfer.numerics.estimates import Estimate, mean_and_error
 from lrtransfer.page.scale import runs_folder
 from lrtransfer.rates import BestLR, Drift, OnEdgeWarning, best_lr, drift
 from lrtransfer.residual.experiments.readings import gain, move

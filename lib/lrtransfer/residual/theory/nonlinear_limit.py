@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics import arguments
-from lrtransfer.numerics.fits import mean_and_error
+from lrtransfer.numerics.estimates import mean_and_error
 from lrtransfer.numerics.lazy_gaussian import Euclidean, LazyGaussian, Rotated
 from lrtransfer.numerics.random import stream
 from lrtransfer.residual.theory.descent import Problem, activate, arrange, check_problem, descend

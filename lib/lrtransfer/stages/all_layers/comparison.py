@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics import arguments
-from lrtransfer.numerics.estimates import quantile
-from lrtransfer.numerics.fits import in_errors, mean_and_error
+from lrtransfer.numerics.estimates import Estimate, in_errors, mean_and_error
 from lrtransfer.stages.all_layers.training import AllLayersRun
 
 Array = NDArray[np.float64]
@@ -83,24 +82,6 @@ class Band(NamedTuple):
     high: Array
 
 
-def reach(error: ArrayLike, seeds: int) -> Array:
-    """Half the interval of confidence ``CONFIDENCE``: the standard error times Student's quantile.
-
-    Parameters
-    ----------
-    error
-        (...)
-    seeds
-        how many
-
-    Returns
-    -------
-    ndarray
-        (...), in the unit of ``error``; inf for one seed.
-    """
-    return np.asarray(arguments.number("error", error) * quantile(seeds, (1 + CONFIDENCE) / 2))[()]
-
-
 def log_interval(values: ArrayLike) -> Interval:
     """Mean of ln(value) over the seeds, and its interval.
 
@@ -120,9 +101,8 @@ def log_interval(values: ArrayLike) -> Interval:
         naming ``values``.
     """
     given = arguments.positive("values", values, infinite=True)
-    mean, error = mean_and_error(np.log(given))
-    width = np.where(np.isfinite(mean), reach(error, given.shape[-1]), 0.0)
-    return Interval(mean, mean - width, mean + width)
+    found = Estimate.of(np.log(given))
+    return Interval(found.mean, *found.interval(CONFIDENCE))
 
 
 def paired(run: AllLayersRun, one: str, other: str, stage: int = -1) -> Paired:
@@ -152,9 +132,8 @@ def paired(run: AllLayersRun, one: str, other: str, stage: int = -1) -> Paired:
     _several(run)
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         raise ValueError(f"Runs from {one!r} or {other!r} have diverged by stage {stage}: compare an earlier stage.")
-    mean, error = mean_and_error(np.log(first) - np.log(second))
-    width = reach(error, len(run.seeds))
-    return Paired(mean, error, mean - width, mean + width, (first < second).mean(axis=-1))
+    found = Estimate.of(np.log(first) - np.log(second))
+    return Paired(*found, *found.interval(CONFIDENCE), (first < second).mean(axis=-1))
 
 
 def geometric_band(run: AllLayersRun, init: str) -> Band:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lrtransfer.numerics import arguments
-from lrtransfer.numerics.estimates import mean_and_error, quantile
 from lrtransfer.stages.boosting.curves import chosen_rates, rate_study
 from lrtransfer.stages.boosting.ensembles import BoostingRun, boost, smoothed_nesterov
 from lrtransfer.stages.boosting.learners import kernel_smoother
@@ -171,23 +170,3 @@ def damped_runs(gammas: Sequence[float], *, share: float = 1.0, **options: Any) 
         found[f"corrected, γ = {gamma:g}"], found[f"not corrected, γ = {gamma:g}"] = run[:, 0, 0], run[:, 0, 1]
     run = rate_study("diabetes", (share,), methods=("zero", "schedule"), **options).train
     return found | {"zero": run[:, 0, 0], "schedule": run[:, 0, 1]}
-
-
-def limits(values: ArrayLike, confidence: float = 0.95) -> Array:
-    """Both ends of Student's interval of a mean over the last axis.
-
-    Parameters
-    ----------
-    values
-        (..., splits)
-    confidence
-        of the interval, between 0 and 1
-
-    Returns
-    -------
-    ndarray
-        (2, ...); infinite for a single split.
-    """
-    mean, error = mean_and_error(values)
-    reach = quantile(np.shape(values)[-1], (1 + confidence) / 2) * error
-    return np.array([mean - reach, mean + reach])

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
-from lrtransfer.numerics.fits import mean_and_error
+from lrtransfer.numerics.estimates import mean_and_error
 from lrtransfer.stages.linear.course import Floats, Setting, spectrum, square
 
 

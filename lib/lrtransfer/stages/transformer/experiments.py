@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer.numerics.arguments import choice, refuse
-from lrtransfer.numerics.fits import mean_and_error
+from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.stages.transformer.settings import COMPARED, METHODS, StagedTransformer
 from lrtransfer.stages.transformer.sweep import Run, train_or_read
 from lrtransfer.stages.transformer.training import StageCurves
@@ -114,11 +114,11 @@ class StageComparison:
             for word, name in (("method", method), ("other", other))
         )
         late = self.stage >= 2
-        pairs = [paired(*losses) for losses in zip(self.curves[late, a], self.curves[late, b], strict=True)]
-        mean, error = np.array(pairs).T
+        pairs = zip(self.curves[late, a], self.curves[late, b], strict=True)
+        mean, error = np.array([tuple(Estimate.paired(*losses)) for losses in pairs]).T
         return self.steps[late], mean, error
 
-    def difference(self, method: str, other: str, lr: float | None = None) -> tuple[float, float]:
+    def difference(self, method: str, other: str, lr: float | None = None) -> Estimate:
         """Final loss of ``method`` less that of ``other``, paired by seed: mean and standard error, in nats.
 
         Negative where ``method`` is the better. ``lr``: None for each at its chosen rate, or a rate of ``swept`` for
@@ -133,16 +133,7 @@ class StageComparison:
             raise refuse("lr", lr, "None" + "".join(f" or {rate:g}" for rate in self.swept))
         else:
             table = self.sweep[self.swept.tolist().index(lr)]
-        return paired(table[a], table[b])
-
-
-def paired(first: Array, second: Array) -> tuple[float, float]:
-    """Mean and standard error (n - 1) of ``first - second``, (S,); conventions for inf as in ``difference``."""
-    lost, won = bool(np.isinf(first).any()), bool(np.isinf(second).any())
-    if lost or won:
-        return (-np.inf if won and not lost else np.inf), np.inf
-    mean, error = mean_and_error(first - second)
-    return float(mean), float(error)
+        return Estimate.paired(table[a], table[b])
 
 
 def compare_starts(

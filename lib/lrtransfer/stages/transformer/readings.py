@@ -14,11 +14,6 @@ from lrtransfer.numerics.estimates import FAILS, HOLDS, Estimate
 from lrtransfer.stages.transformer.experiments import StageComparison
 
 
-def difference(result: StageComparison, pair: tuple[str, str], lr: float | None = None) -> Estimate:
-    """Final loss of the first method less that of the second, in nats; ``lr`` as in ``StageComparison.difference``."""
-    return Estimate(*result.difference(*pair, lr=lr), len(result.seeds))
-
-
 def told(estimate: Estimate, words: tuple[str, str, str] = ("better", "worse", "not resolved")) -> str:
     """What the seeds say of a difference: below zero, above zero, or neither."""
     return {HOLDS: words[0], FAILS: words[1]}.get(estimate.outcome("<=", 0), words[2])
