@@ -157,13 +157,14 @@ def test_width_and_depth_agree_with_the_residual_chapters_table(role, theirs):
     # There weights have unit variance and the multiplier m is outside: inside, rates are m^2 (SGD) and m (Adam) times.
     n, r, depth, ratio = 64, 4, 3, 8
 
-    def of(width, layers, adam_exponent):
+    def of(width, layers):
         fan = 8 if theirs == "read_in" else width
-        s = layer_scale(theirs, "mup_sqrt_depth", width, layers, fan, adam_depth_exponent=adam_exponent)
+        s = layer_scale(theirs, "mup_sqrt_depth", width, layers, fan)
+        later = layer_scale(theirs, "mup_sqrt_depth", width, layers, fan, block_rate=-0.5)  # Adam's convention
         m = 1.0 if theirs == "gain" else s.multiplier * (layers**0.5 if theirs == "branch" else 1.0)
-        return np.array([m * s.std or 1.0, m**2 * s.lr_factor, m * s.adam_factor])
+        return np.array([m * s.std or 1.0, m**2 * s.lr_factor, m * later.adam_factor])
 
-    grown = of(n * r, depth * ratio, 0.5) / of(n, depth, 0.5)
+    grown = of(n * r, depth * ratio) / of(n, depth)
     fans = {"fan_in": r if role in ("block", "head") else 1, "fan_out": 1 if role == "head" else r}
     blocks = {"depth": ratio, "in_block": theirs in ("branch", "gain"), "branch": 0.5}
     sgd, adam = (rule(role, by, **fans, **blocks) for by in ("sgd", "adam"))

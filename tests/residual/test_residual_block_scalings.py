@@ -1,6 +1,7 @@
 """Multipliers and block rates with depth, recorded best rates, and the list of the paper's figures."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from lrtransfer.images.catalogue import load
 from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.page.claims import statements
 from lrtransfer.rates import BestLR, drift
-from lrtransfer.residual import ResidualMLP, ResNet, fitting_rates, shipped
+from lrtransfer.residual import ResidualMLP, ResNet, VisionTransformer, final_losses, fitting_rates, shipped
 from lrtransfer.residual.experiments import (
     PAPER_FIGURES,
     WAYS,
@@ -32,9 +33,8 @@ from lrtransfer.residual.networks.torch_networks import build, initialise, param
 def test_one_over_l_with_block_rates_times_l_is_one_over_root_l_with_smaller_weights():
     # W = sqrt(L) V: the two networks must have the same outputs after every step, by plain SGD written out here.
     depth, lr, steps, images = 5, 0.3, 4, 32
-    (losses,) = fixed_batch_sweep(
-        ResidualMLP(width=16, branch=1.0), [depth], [[lr]], steps=steps, seeds=1, images=images, block_rate=1.0
-    )
+    way = ResidualMLP(width=16, branch=1.0, block_rate=1.0)
+    (losses,) = fixed_batch_sweep(way, [depth], [[lr]], steps=steps, seeds=1, images=images)
     data = load("digits")
     x, y = torch.tensor(np.asarray(data.train_x[:images])), torch.tensor(data.train_y[:images])
     settings = ResidualMLP(width=16, depth=depth, branch=0.5)
@@ -57,16 +57,28 @@ def test_one_over_l_with_block_rates_times_l_is_one_over_root_l_with_smaller_wei
     assert abs(plain[0][0, 0] - losses[0, 0]) > 1e-3  # the factor matters
 
 
-def test_a_factor_on_the_blocks_rate_is_adams_depth_exponent():
-    runs = {"steps": 3, "seeds": 2, "images": 16}
-    one = block_work(ResidualMLP(width=8, optimiser="adam"), (2, 4), 0.01, **runs, block_rate=-0.5)
-    other = block_work(ResidualMLP(width=8, optimiser="adam", adam_depth_exponent=0.5), (2, 4), 0.01, **runs)
-    np.testing.assert_allclose(one.learnt, other.learnt, rtol=1e-5)
-    inner = [
-        inner_work(ResNet(width=8, norm=None, optimiser="adam", **own), (2, 4), 0.01, **runs, **factor).own
-        for own, factor in (({}, {"block_rate": -0.5}), ({"adam_depth_exponent": 0.5}, {}))
-    ]
-    np.testing.assert_allclose(*inner, rtol=1e-5)
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+@pytest.mark.parametrize("kind", [ResidualMLP, ResNet, VisionTransformer])
+def test_block_rates_multiply_the_rates_of_what_lies_in_the_blocks_and_of_nothing_else(kind, optimiser):
+    plain = kind(width=8, depth=4, optimiser=optimiser)
+    data = load("digits")
+    rates = []
+    for s in (plain, replace(plain, block_rate=0.5)):
+        network = build(s, data.shape, data.classes)
+        inside = {id(weight) for weight in network.blocks.parameters()}
+        rates.append([(id(g["params"][0]) in inside, g["lr"]) for g in parameter_groups(network, s, 0.1)])
+    assert {within for within, _ in rates[0]} == {True, False}
+    for (within, slow), (_, fast) in zip(*rates, strict=True):
+        assert fast == pytest.approx(slow * (2 if within else 1))  # 4 blocks to the power 1/2
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+def test_the_trainer_and_the_dissected_network_use_the_same_block_rates(optimiser):
+    s = ResidualMLP(width=8, depth=4, steps=3, batch=1197, optimiser=optimiser, block_rate=1.0, eval_points=1197)
+    lr = 0.5 if optimiser == "sgd" else 2.0**-7
+    (swept,) = fixed_batch_sweep(s, [4], [[lr]], steps=3, seeds=1, images=1197)  # all images, so the batch is fixed
+    assert final_losses(s, [lr], [0])[0, 0] == pytest.approx(swept[0, 0], rel=1e-4)
+    assert abs(final_losses(replace(s, block_rate=0.0), [lr], [0])[0, 0] / swept[0, 0] - 1) > 1e-3
 
 
 def test_a_sweep_on_one_batch_ends_where_the_dissected_network_does():
@@ -81,9 +93,10 @@ def test_ways_are_blocks_taken_apart():
     (way,) = (way for way in WAYS if way.optimiser == "sgd" and way.block_rate == 1)
     runs = {"steps": 2, "seeds": 2}
     found = compare_ways((1, 2, 4), (1, 2, 3), **runs, ways=(way,))[way.name]
-    work = block_work(ResidualMLP(branch=1.0), (1, 2, 4), way.lr, **runs, block_rate=1.0)
+    work = block_work(ResidualMLP(branch=1.0, block_rate=1.0), (1, 2, 4), way.lr, **runs)
     assert found.learnt == power_of((1, 2, 4), work.learnt) and found.noise == power_of((1, 2, 4), work.start)
-    inner = inner_work(ResNet(norm=None, branch=1.0), (1, 2, 3), way.inner_lr, images=32, **runs, block_rate=1.0)
+    blocks = ResNet(norm=None, branch=1.0, block_rate=1.0)
+    inner = inner_work(blocks, (1, 2, 3), way.inner_lr, images=32, **runs)
     assert found.own == power_of((1, 2, 3), inner.own) and found.stream == power_of((1, 2, 3), inner.stream)
     assert {family.name for family in plan("ways")} == {way.name for way in WAYS if way.optimiser == "adam"}
 

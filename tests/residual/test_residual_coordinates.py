@@ -79,8 +79,8 @@ def test_features_move_alike_at_every_depth_only_with_one_over_root_depth(s):
 
 def test_adam_and_depth():
     # The paper's convention moves the stream like sqrt(L), the later one alike at every depth.
-    for b, power in ((0.0, 0.5), (0.5, 0.0)):
-        result = check(VIT, "mup_sqrt_depth", "depth", adam_depth_exponent=b)
+    for c, power in ((0.0, 0.5), (-0.5, 0.0)):
+        result = check(VIT, "mup_sqrt_depth", "depth", block_rate=c)
         assert is_power(slope(result, "stream"), power)
         assert is_power(slope(result, "stream", own=True), power - 1)  # each of L blocks, all in one direction
 

@@ -123,21 +123,21 @@ def test_a_deeper_network_repeats_the_draws_of_a_shallower(s):
     st.integers(1, 500),
     st.integers(1, 60),
     st.integers(1, 2000),
-    st.sampled_from([0.0, 0.5, 1.0]),
+    st.sampled_from([-0.5, 0.0, 1.0]),
 )
 @settings(deadline=None)
-def test_scales_of_any_layer(name, role, n, depth, fan_in, b):
-    scale = layer_scale(role, name, n, depth, fan_in, adam_depth_exponent=b)
+def test_scales_of_any_layer(name, role, n, depth, fan_in, c):
+    scale = layer_scale(role, name, n, depth, fan_in, block_rate=c)
     beta = depth**-0.5 if name == "mup_sqrt_depth" and role == "branch" else 1.0
     gamma = n**0.5 if name.startswith("mup") else 1.0  # the paper's, at gamma_0 = 1
     out = gamma if role == "readout" else 1.0
     assert scale.multiplier * scale.std == pytest.approx(beta / math.sqrt(fan_in) / out)
-    assert scale.lr_factor == pytest.approx(gamma**2)
+    in_branch = depth**c if role in ("inner", "branch") else 1.0
+    assert scale.lr_factor == pytest.approx(gamma**2 * in_branch)
     if name != "sp":
         # A signed update of every entry, all F terms in one direction, moves the layer's output by multiplier * F * a.
         moved = scale.multiplier * fan_in * scale.adam_factor
         lazy = 1.0 if name.startswith("mup") else n**-0.5  # ntp's features do not move; its logits do
-        in_branch = depth**-b if role in ("inner", "branch") else 1.0
         assert moved == pytest.approx(1.0 if role == "readout" else beta * lazy * in_branch)
 
 
@@ -157,6 +157,6 @@ def test_all_layers_know_their_scale():
     for s in ALL:
         for _, layer in scaled_parameters(made(s)):
             assert isinstance(layer, Scaled | Norm) and layer.scale.lr_factor > 0
-    head = made(replace(ALL[6], adam_depth_exponent=0.5)).head[0].scale
-    inside = made(replace(ALL[6], adam_depth_exponent=0.5)).blocks[0][0].branch[0].scale
+    head = made(replace(ALL[6], block_rate=-0.5)).head[0].scale
+    inside = made(replace(ALL[6], block_rate=-0.5)).blocks[0][0].branch[0].scale
     assert head.adam_factor == 1 and inside.adam_factor == pytest.approx(2**-0.5)  # the head is in no branch

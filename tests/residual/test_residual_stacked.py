@@ -34,7 +34,7 @@ NETWORKS = {
     "resnet layer": ResNet(norm="layer", **COMMON),
     "resnet none": ResNet(norm=None, affine=False, **COMMON),
     "vit": VisionTransformer(patch=4, **{**COMMON, "weight_decay": 0.1}),
-    "vit bare": VisionTransformer(norm=False, activation="gelu", adam_depth_exponent=0.5, **COMMON),
+    "vit bare": VisionTransformer(norm=False, activation="gelu", block_rate=-0.5, **COMMON),
 }
 LRS, SEEDS = [0.05, 0.05, 0.2], [0, 3, 3]
 SLOW = {"conv pool": 20.0}  # the mean over positions hardly trains in a few steps: higher rates

@@ -64,6 +64,7 @@ CHANGED = {
     "eval_split": "test",
     "optimiser": "sgd",  # the way to adam is through its own fields, below
     "momentum": 0.5,
+    "block_rate": 1.0,
     "weight_decay": 0.1,
     "eval_every": 0,
 }
@@ -74,9 +75,9 @@ def test_every_field_that_decides_the_result_decides_the_key(name):
     network = ResNet(width=16)
     if name in ("schedule", "warmup_steps"):
         other = replace(network, schedule="warmup", warmup_steps=3)
-    elif name in ("optimiser", "adam_depth_exponent"):
+    elif name in ("optimiser", "adam_epsilon"):
         network = replace(network, optimiser="adam")
-        other = ResNet(width=16) if name == "optimiser" else replace(network, adam_depth_exponent=0.5)
+        other = ResNet(width=16) if name == "optimiser" else replace(network, adam_epsilon=1e-3)
     elif name == "width":
         other = ResNet(width=24)
     else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 
 from lrtransfer.numerics.arguments import choice
 from lrtransfer.rates import BestLR
-from lrtransfer.residual.networks.settings import as_dict, from_dict
+from lrtransfer.residual.networks.settings import NetworkSettings, as_dict, from_dict
 from lrtransfer.sweeps.recorder import Recipe, Sitting, recorded
 from lrtransfer.sweeps.run import run
 from lrtransfer.sweeps.settings_file import read_sweep
@@ -29,6 +30,9 @@ NAMES = {
     "digits-seeds": "residual MLPs on digits over depth with 36 seeds, branches times 1/sqrt(L)",
     "digits-widths": "residual MLPs on digits over width in the standard parametrisation",
 }
+
+# Fields that came after the first records. At their default they change nothing, and a record of before holds.
+LATER = ("adam_epsilon", "block_rate")
 
 
 def sweep_recipe(name: str, what: str, sweep: Sweep) -> Recipe:
@@ -48,10 +52,7 @@ def sweep_recipe(name: str, what: str, sweep: Sweep) -> Recipe:
     Recipe
         it keeps its runs in a store, so that a recording that was stopped goes on.
     """
-    curves = [
-        {"settings": {k: "none" if v is None else v for k, v in as_dict(c.settings).items()}, "lrs": list(c.lrs)}
-        for c in sweep.curves
-    ]
+    curves = [{"settings": _described(c.settings), "lrs": list(c.lrs)} for c in sweep.curves]
 
     def make(sitting: Sitting) -> dict[str, Any]:
         with Store(sitting.folder / "runs.sqlite") as kept:
@@ -62,6 +63,16 @@ def sweep_recipe(name: str, what: str, sweep: Sweep) -> Recipe:
 
     settings = {"title": sweep.title, "seeds": list(sweep.seeds), "curves": curves}
     return Recipe(f"residual-{name}", what, settings, make, packages=("numpy", "torch"))
+
+
+def _described(settings: NetworkSettings) -> dict[str, Any]:
+    """Every field of the settings, None as "none"; of ``LATER`` only those that are not at their default."""
+    plain = {field.name: field.default for field in fields(settings)}
+    return {
+        name: "none" if value is None else value
+        for name, value in as_dict(settings).items()
+        if name not in LATER or value != plain[name]
+    }
 
 
 @cache

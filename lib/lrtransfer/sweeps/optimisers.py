@@ -52,6 +52,7 @@ def adam_(
     updates: int,
     *,
     factor: Tensor | None = None,
+    epsilon: float = EPSILON,
     root_first: bool = False,
 ) -> None:
     """One step of Adam; decoupled weight decay is ``shrink_``, before it.
@@ -68,6 +69,8 @@ def adam_(
         m and v, of the weights' shape and zero at first; they are changed
     updates
         t, counted from 1, this one included
+    epsilon
+        added to the root of the second moment
     root_first
         whether the root is taken of v and scaled then, or of v scaled. They differ in the last bit of float32, which
         thousands of steps amplify: the transformer's 2100 move a final loss by 0.005. Each network keeps to its own
@@ -77,7 +80,7 @@ def adam_(
     second.mul_(b2).addcmul_(gradient, gradient, value=1 - b2)
     corrected = 1 - b2**updates
     root = second.sqrt().mul_(corrected**-0.5) if root_first else (second / corrected).sqrt_()
-    move = first / root.add_(EPSILON)
+    move = first / root.add_(epsilon)
     if factor is not None:
         move.mul_(factor)
     weights.addcmul_(move, -lrs, value=1 / (1 - b1**updates))

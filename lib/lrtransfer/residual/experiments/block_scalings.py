@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.residual.experiments.blocks import block_work, inner_work
@@ -68,10 +69,10 @@ def compare_ways(
     """
     found = {}
     for way in ways:
-        changes = {"optimiser": way.optimiser, "branch": way.branch}
-        runs = {"steps": steps, "seeds": seeds, "block_rate": way.block_rate}
-        work = block_work(ResidualMLP(**changes), depths, way.lr, **runs)  # type: ignore[arg-type]
-        inner = inner_work(ResNet(norm=None, **changes), inner_depths, way.inner_lr, images=32, **runs)  # type: ignore[arg-type]
+        changes: dict[str, Any] = {"optimiser": way.optimiser, "branch": way.branch, "block_rate": way.block_rate}
+        runs = {"steps": steps, "seeds": seeds}
+        work = block_work(ResidualMLP(**changes), depths, way.lr, **runs)
+        inner = inner_work(ResNet(norm=None, **changes), inner_depths, way.inner_lr, images=32, **runs)
         found[way.name] = WayResult(
             power_of(depths, work.start),
             power_of(depths, work.learnt),

@@ -69,25 +69,23 @@ def block_work(
     steps: int,
     seeds: int,
     images: int = 128,
-    block_rate: float = 0.0,
 ) -> BlockWork:
     """Train networks of several depths on one fixed batch by full-batch steps, then take them apart.
 
-    ``settings``: any network; its depth, steps and batch are replaced, its optimiser and schedule are used. ``lr``:
-    base rate eta_0. ``steps``, ``seeds``, ``images``: how many, 1 at least. ``block_rate``: exponent c of a factor L^c
-    on the rate of everything in the blocks, under any optimiser.
+    ``settings``: any network; its depth, steps and batch are replaced, its optimiser, schedule and block rates are
+    used. ``lr``: base rate eta_0. ``steps``, ``seeds``, ``images``: how many, 1 at least.
     Returns ``BlockWork``. Raises ``ValueError`` naming the argument.
     """
     import torch
     import torch.nn.functional as F
 
     check_settings(settings)
-    rate, rows = one("block_rate", finite("block_rate", block_rate)), []
+    rows = []
     for s, seed in _runs(settings, depths, steps, seeds, images):
         network, x, y = _fresh(s, seed)
         with torch.no_grad():
             before = _ends(network, x)
-        _descend(network, x, y, s, lr, _factors(s.depth, rate))
+        _descend(network, x, y, s, lr)
         with torch.no_grad():
             after = _ends(network, x)
             losses = (float(F.cross_entropy(network.head(h), y)) for h in (after[1], after[0]))
@@ -107,12 +105,11 @@ def inner_work(
     seeds: int,
     boost: float = 0.0,
     images: int = 64,
-    block_rate: float = 0.0,
 ) -> InnerWork:
     """Train networks of two convolutions a block on one fixed batch, and see which of them learns.
 
     ``settings``: a ``ResNet`` without normalisation. ``boost``: exponent b of a factor L^b on the rate of the first
-    convolutions, beside that of ``block_rate`` on both. Others: ``block_work``. Returns ``InnerWork``.
+    convolutions, beside the settings' own on both. Others: ``block_work``. Returns ``InnerWork``.
     Raises ``ValueError`` naming the argument.
     """
     import torch
@@ -122,7 +119,7 @@ def inner_work(
         raise refuse("settings", settings, "a ResNet: its blocks have two convolutions")
     if settings.norm is not None:
         raise refuse("settings.norm", settings.norm, "None: a normalisation would rescale what each convolution adds")
-    power, rate = one("boost", finite("boost", boost)), one("block_rate", finite("block_rate", block_rate))
+    power = one("boost", finite("boost", boost))
     rows = []
     for s, seed in _runs(settings, depths, steps, seeds, images):
         network, x, y = _fresh(s, seed)
@@ -132,7 +129,7 @@ def inner_work(
             was = [layer.weight.clone() for layer in (first, second)]
             into, _, top = _middle(network, x, middle)
             old = act(into)
-        _descend(network, x, y, s, lr, _factors(s.depth, rate, inner=power))
+        _descend(network, x, y, s, lr, {"inner": s.depth**power})
         with torch.no_grad():
             into, hidden, now = _middle(network, x, middle)
             new = act(into)
@@ -180,7 +177,6 @@ def fixed_batch_sweep(
     steps: int,
     seeds: int,
     images: int = 128,
-    block_rate: float = 0.0,
 ) -> list[Array]:
     """Losses after training on one fixed batch, at the rates ``lrs`` of every depth: one array (lrs, seeds) each.
 
@@ -190,14 +186,13 @@ def fixed_batch_sweep(
     import torch.nn.functional as F
 
     check_settings(settings)
-    rate = one("block_rate", finite("block_rate", block_rate))
     found = []
     for depth, rates in zip(depths, lrs, strict=True):
         losses = np.empty((len(rates), seeds))
         for i, lr in enumerate(rates):
             for j, (s, seed) in enumerate(_runs(settings, [depth], steps, seeds, images)):
                 network, x, y = _fresh(s, seed)
-                _descend(network, x, y, s, float(lr), _factors(depth, rate))
+                _descend(network, x, y, s, float(lr))
                 with torch.no_grad():
                     loss = float(F.cross_entropy(network(x), y))
                 losses[i, j] = loss if math.isfinite(loss) else math.inf
@@ -205,14 +200,8 @@ def fixed_batch_sweep(
     return found
 
 
-def _factors(depth: int, exponent: float, inner: float = 0.0) -> dict[str, float]:
-    """Factors on the rates of what lies in the blocks, by role."""
-    whole = depth**exponent
-    return {"branch": whole, "inner": whole * depth**inner, "gain": whole}
-
-
 def _descend(
-    network: Any, x: Tensor, y: Tensor, settings: NetworkSettings, lr: float, factors: Mapping[str, float]
+    network: Any, x: Tensor, y: Tensor, settings: NetworkSettings, lr: float, factors: Mapping[str, float] | None = None
 ) -> None:
     import torch
     import torch.nn.functional as F

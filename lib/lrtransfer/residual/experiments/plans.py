@@ -85,7 +85,7 @@ _VIT = VisionTransformer(width=32, batch=16, steps=24, patch=4, mlp_ratio=2, war
 
 def _vit() -> tuple[Family, ...]:
     depths, widths, thin = (1, 3, 9), (16, 32, 64), replace(_VIT, depth=2)
-    pre = replace(_VIT, adam_depth_exponent=0.5)
+    pre = replace(_VIT, block_rate=-0.5)
     bare = replace(_VIT, norm=False)
     five, four = (-5.0, -1.0), (-4.0, -1.0)
     rows: tuple[tuple[str, NetworkSettings, str, tuple[int, ...], tuple[float, float]], ...] = (
@@ -93,7 +93,7 @@ def _vit() -> tuple[Family, ...]:
         (f"pre-LN, {SQRT}", _VIT, "depth", depths, five),
         (f"pre-LN, {SQRT}, Adam rate over √L", pre, "depth", depths, four),
         (f"no LN, {SQRT}", bare, "depth", depths, four),
-        (f"no LN, {SQRT}, Adam rate over √L", replace(bare, adam_depth_exponent=0.5), "depth", depths, four),
+        (f"no LN, {SQRT}, Adam rate over √L", replace(bare, block_rate=-0.5), "depth", depths, four),
         (f"pre-LN, {SQRT}, width", thin, "width", widths, four),
         (f"no LN, {SQRT}, width", replace(thin, norm=False), "width", widths, four),
     )
@@ -154,7 +154,7 @@ def _ways() -> tuple[Family, ...]:
     net, families = ResidualMLP(width=32, batch=64, optimiser="adam"), []
     for way in WAYS:
         if way.optimiser == "adam":
-            settings = replace(net, branch=way.branch, adam_depth_exponent=-way.block_rate)
+            settings = replace(net, branch=way.branch, block_rate=way.block_rate)
             families.append(Family(way.name, settings, "depth", (3, 6, 12, 24), ((-2.0, 1.5),), 0.5, 6))
     return tuple(families)
 

@@ -30,7 +30,7 @@ def built_row(parametrisation: str, width: int, depth: int, gamma0: float = 1.0,
     data, rates = load("digits"), []
     sgd = ResidualMLP(width=width, depth=depth, parametrisation=parametrisation, gamma0=gamma0)
     adam = replace(sgd, optimiser="adam")
-    for settings in (sgd, adam, replace(adam, adam_depth_exponent=0.5)):
+    for settings in (sgd, adam, replace(adam, block_rate=-0.5)):
         network: Any = build(settings, data.shape, data.classes)
         group = parameter_groups(network, settings, 1.0)[1]  # read-in, blocks, readout: one weight each
         assert group["params"][0] is network.blocks[0].branch[1].weight

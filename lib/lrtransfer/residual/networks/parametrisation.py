@@ -62,9 +62,11 @@ O(lr gamma_0), as SGD does, a = gamma_0 F^-1/2 for weights of unit variance (1/F
 the readout needs a = gamma_0 sqrt(N / F), a gain gamma_0. With these the change of f is O(lr) at every gamma_0,
 and ntp is again mup at gamma_0 = N^-1/2. sp has one rate, 1, for all. The depth: a block moves h by
 beta lr gamma_0, all L blocks in one direction by L beta lr gamma_0 = sqrt(L) lr gamma_0 at beta = L^-1/2. The
-paper leaves it there; a later convention divides the rate of the branches by sqrt(L). ``adam_depth_exponent`` = b
-multiplies Adam's rate factor of all that lies in a branch ("branch", "inner", "gain") by L^-b: 0 is the paper's,
-1/2 the later one.
+paper leaves it there; a later convention divides the rate of the branches by sqrt(L).
+
+*Block rates.* ``block_rate`` = c multiplies the rate factor of all that lies in a branch ("branch", "inner", "gain")
+by L^c, under SGD as under Adam: 0 is the paper's, -1/2 the later convention for Adam; and 1 with branches of 1/L is,
+under SGD, 1/sqrt(L) at the plain rate with weights that start L^-1/2 smaller.
 
 *Weight decay* lambda is meant per unit of base rate: every matrix shrinks by the factor 1 - lr lambda a step, at
 any width, so the trainer divides lambda by the layer's rate factor where an optimiser multiplies by it. Gains and
@@ -145,7 +147,7 @@ def layer_scale(
     *,
     gamma0: float = 1.0,
     branch: float | None = None,
-    adam_depth_exponent: float = 0.0,
+    block_rate: float = 0.0,
 ) -> LayerScale:
     """Multiplier, initial std and rate factors of one kind of layer (table and reasons above).
 
@@ -165,8 +167,8 @@ def layer_scale(
     branch
         exponent a of the branch multiplier L^-a, not negative; None takes the parametrisation's own, 1/2 for
         mup_sqrt_depth and 0 for the others
-    adam_depth_exponent
-        b of the factor L^-b on Adam's rate in the branches, not negative
+    block_rate
+        c of the factor L^c on the rates of all that lies in a branch, SGD's and Adam's
 
     Returns
     -------
@@ -185,7 +187,7 @@ def layer_scale(
     check_parametrisation(parametrisation, gamma0, branch)
     n, layers = count("width", width, minimum=1), count("depth", depth, minimum=1)
     fan = count("fan_in", fan_in, minimum=1)
-    b = one("adam_depth_exponent", finite("adam_depth_exponent", adam_depth_exponent, minimum=0.0))
+    c = one("block_rate", finite("block_rate", block_rate))
     beta = branch_multiplier(parametrisation, layers, branch) if role == "branch" else 1.0
     unit = parametrisation != "sp"  # weights of unit variance, the fan-in in the multiplier
     # ntp is mup at gamma_0 = N^-1/2; its SGD factor is written out, exactly one.
@@ -198,7 +200,8 @@ def layer_scale(
     else:
         adam = strength * (math.sqrt(n / fan) if role == "readout" else fan**-0.5)
     if role in ("inner", "branch", "gain"):
-        adam *= layers**-b
+        adam *= layers**c
+        lr_factor *= layers**c
     if role == "gain":
         return LayerScale(1.0, 0.0, lr_factor, adam)
     if not unit:
@@ -216,13 +219,13 @@ def layer_scales(
     *,
     gamma0: float = 1.0,
     branch: float | None = None,
-    adam_depth_exponent: float = 0.0,
+    block_rate: float = 0.0,
 ) -> Scales:
     """Scales of the three kinds of layers of the residual MLP.
 
     Parameters
     ----------
-    parametrisation, width, depth, gamma0, branch, adam_depth_exponent
+    parametrisation, width, depth, gamma0, branch, block_rate
         as in ``layer_scale``
     input_dim
         D, the read-in's fan-in; the other fan-ins are ``width``
@@ -248,7 +251,7 @@ def layer_scales(
             fan_in,
             gamma0=gamma0,
             branch=branch,
-            adam_depth_exponent=adam_depth_exponent,
+            block_rate=block_rate,
         )
 
     return Scales(read_in=scale("read_in", d), branch=scale("branch", n), readout=scale("readout", n))
@@ -288,7 +291,7 @@ def table1(width: int | None = None, depth: int | None = None, gamma0: float | N
     for name in PARAMETRISATIONS:
         own = gamma0 if name.startswith("mup") else 1.0
         hidden, later = (
-            layer_scale("branch", name, width, depth, width, gamma0=own, adam_depth_exponent=b) for b in (0.0, 0.5)
+            layer_scale("branch", name, width, depth, width, gamma0=own, block_rate=c) for c in (0.0, -0.5)
         )
         readout = layer_scale("readout", name, width, depth, width, gamma0=own)
         # f = m_out w . phi; the paper's gamma is what is left of 1 / m_out once sqrt(N) is out (not in sp).

@@ -191,7 +191,9 @@ class HandBatched:
     def __init__(self, settings: NetworkSettings, data: Dataset, seeds: Sequence[int], device: torch.device):
         s, dim = settings, data.train_x.shape[1]
         self.activation = s.activation
-        self.scales = layer_scales(s.parametrisation, s.width, s.depth, dim, gamma0=s.gamma0, branch=s.branch)
+        self.scales = layer_scales(
+            s.parametrisation, s.width, s.depth, dim, gamma0=s.gamma0, branch=s.branch, block_rate=s.block_rate
+        )
         unique = sorted(set(seeds))
         start = initial_weights(self.scales, unique, s.width, s.depth, dim, data.classes)
         self.weights = start.take(torch.tensor([unique.index(seed) for seed in seeds])).to(device)

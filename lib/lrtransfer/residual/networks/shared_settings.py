@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from lrtransfer.images.catalogue import DATASETS, KNOWN
-from lrtransfer.numerics.arguments import choice, count, finite, one, refuse
+from lrtransfer.numerics.arguments import choice, count, finite, one, positive, refuse
 from lrtransfer.residual.networks.parametrisation import check_parametrisation
+from lrtransfer.sweeps.optimisers import EPSILON
 
 ACTIVATIONS = ("relu", "linear", "tanh")
 OPTIMISERS = ("sgd", "adam")
@@ -37,7 +38,9 @@ class NetworkSettings:
     eval_points, eval_split
         the loss is measured on the first so many images of "train" (as in the paper's sweeps) or "test" (held out)
     optimiser
-        "sgd" or "adam" (betas 0.9 and 0.999, epsilon 1e-8)
+        "sgd" or "adam" (betas 0.9 and 0.999)
+    adam_epsilon
+        epsilon of Adam, added to the root of the second moment, in units of the gradient of a weight as it is stored
     momentum
         of SGD, at least 0 and below 1
     weight_decay
@@ -47,8 +50,9 @@ class NetworkSettings:
         ``steps``)
     warmup_steps
         more than ``steps`` are refused, but for the default of the class, which is cut short
-    adam_depth_exponent
-        the exponent b of a factor L^-b on Adam's rate in the branches; 0: the paper; 1/2: a later convention
+    block_rate
+        the exponent c of a factor L^c on the rate of all that lies in the blocks, under either optimiser; 0: the paper;
+        -1/2: a later convention for Adam; 1 with ``branch`` 1 under SGD: the learning of 1/sqrt(L) without its noise
     eval_every
         updates between two measurements, besides those at the start and at the end; 0 measures at the end only
     checkpoint_every
@@ -75,11 +79,12 @@ class NetworkSettings:
     eval_points: int = 600
     eval_split: str = "train"
     optimiser: str = "sgd"
+    adam_epsilon: float = EPSILON
     momentum: float = 0.0
     weight_decay: float = 0.0
     schedule: str = "constant"
     warmup_steps: int = 0
-    adam_depth_exponent: float = 0.0
+    block_rate: float = 0.0
     eval_every: int = 1
     checkpoint_every: int = 500
 
@@ -97,8 +102,9 @@ class NetworkSettings:
             self._set(name, count(name, getattr(self, name), minimum=minimum))
         for name in ("warmup_steps", "eval_every", "checkpoint_every"):
             self._set(name, count(name, getattr(self, name)))
-        for name in ("momentum", "weight_decay", "adam_depth_exponent"):
-            self._set(name, one(name, finite(name, getattr(self, name), minimum=0.0)))
+        for name, least in (("momentum", 0.0), ("weight_decay", 0.0), ("block_rate", None)):
+            self._set(name, one(name, finite(name, getattr(self, name), minimum=least)))
+        self._set("adam_epsilon", one("adam_epsilon", positive("adam_epsilon", self.adam_epsilon)))
         self._set("gamma0", float(self.gamma0))
         self._set("branch", None if self.branch is None else float(self.branch))
         self._check_training()
@@ -119,8 +125,10 @@ class NetworkSettings:
             raise refuse("momentum", self.momentum, "at least 0 and below 1")
         if self.optimiser == "adam" and self.momentum:
             raise refuse("momentum", self.momentum, "0 for optimiser 'adam', which has its own")
-        if self.optimiser == "sgd" and self.adam_depth_exponent:
-            raise refuse("adam_depth_exponent", self.adam_depth_exponent, "0 for optimiser 'sgd'")
+        if self.optimiser == "sgd" and self.adam_epsilon != EPSILON:
+            raise refuse(
+                "adam_epsilon", self.adam_epsilon, f"its default {EPSILON:g} for optimiser 'sgd', which has none"
+            )
         if self.schedule == "constant" and self.warmup_steps:
             raise refuse("warmup_steps", self.warmup_steps, "0 for schedule 'constant'")
         if self.schedule == "warmup" and not self.warmup_steps:

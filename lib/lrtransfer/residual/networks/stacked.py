@@ -127,7 +127,8 @@ class Stacked:
             return
         if self.decay is not None:
             shrink_(self.flat, rates, self.decay)
-        adam_(self.flat, gradient, rates, self.moments, self.updates, factor=self.factor)
+        epsilon = self.settings.adam_epsilon
+        adam_(self.flat, gradient, rates, self.moments, self.updates, factor=self.factor, epsilon=epsilon)
 
     def evaluate(self, x: Tensor, y: Tensor) -> Tensor:
         """Mean loss (R,) on the points x (points, D), y (points,); inf where a run overflowed."""

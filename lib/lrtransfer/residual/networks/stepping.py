@@ -43,7 +43,7 @@ def optimiser_of(
         group["lr"] *= (factors or {}).get(layer.role, 1.0)
     made: Optimizer
     if settings.optimiser == "adam":
-        made = torch.optim.AdamW(groups)
+        made = torch.optim.AdamW(groups, eps=settings.adam_epsilon)
     else:
         made = torch.optim.SGD(groups, lr=lr, momentum=settings.momentum)
     made.register_step_pre_hook(_scheduled([group["lr"] for group in groups], settings))

@@ -34,7 +34,7 @@ class Scaled(nn.Module):
             fan_in,
             gamma0=s.gamma0,
             branch=s.branch,
-            adam_depth_exponent=s.adam_depth_exponent,
+            block_rate=s.block_rate,
         )
         self.role, self.key = role, key
         self.weight = nn.Parameter(torch.zeros(shape))
@@ -79,8 +79,8 @@ class Norm(nn.Module):
     def __init__(self, s: NetworkSettings, how: str, affine: bool, depth: int, *, images: bool):
         super().__init__()
         self.how, self.images, self.width, self.role = how, images, s.width, "gain"
-        b = s.adam_depth_exponent
-        self.scale = layer_scale("gain", s.parametrisation, s.width, depth, 1, gamma0=s.gamma0, adam_depth_exponent=b)
+        c = s.block_rate
+        self.scale = layer_scale("gain", s.parametrisation, s.width, depth, 1, gamma0=s.gamma0, block_rate=c)
         self.weight = nn.Parameter(torch.ones(s.width)) if affine else None
         self.bias = nn.Parameter(torch.zeros(s.width)) if affine else None
 
