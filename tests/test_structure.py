@@ -110,3 +110,14 @@ def test_no_file_is_longer_than_one_person_holds_in_mind():
         if (lines := len(path.read_text(encoding="utf-8").splitlines())) > MOST_LINES
     }
     assert not long, long
+
+
+def test_arrays_have_one_name_each():
+    # numerics.arrays names them; a second alias of the same type is a second name for one thing.
+    aliases = [
+        f"{name}: {ast.unparse(node)}"
+        for name, path in MODULES.items()
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("NDArray[")
+    ]
+    assert aliases and all(alias.startswith("lrtransfer.numerics.arrays: ") for alias in aliases), aliases

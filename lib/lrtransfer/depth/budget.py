@@ -13,9 +13,10 @@ from scipy.integrate import quad
 from lrtransfer.depth.criteria import DEFAULT_INIT, RULES, rule_lr
 from lrtransfer.depth.dynamics import gradient_descent, total_weight
 from lrtransfer.depth.flow import time_to_reach
-from lrtransfer.depth.scalar_map import Floats, check_arch, check_depth, check_init, check_r
+from lrtransfer.depth.scalar_map import check_arch, check_depth, check_init, check_r
 from lrtransfer.depth.scaling import agnostic_optimum
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 
 
 def sufficient_lr(
@@ -29,7 +30,7 @@ def sufficient_lr(
     init: ArrayLike | None = None,
     high: float = 4.0,
     spacing: float = 1e-3,
-) -> Floats:
+) -> Array:
     """Smallest rate, in units of a rule, that brings the loss to ``threshold`` within a number of steps.
 
     The rates of (0, high] are scanned at ``spacing``. A rate suffices where the loss is low enough, and also somewhere
@@ -70,7 +71,7 @@ def sufficient_lr(
     layers, ratio, start = np.broadcast_arrays(layers, ratio, start)
     size = np.sqrt(2.0 * target)  # of the final error a - r
 
-    def error(x: ArrayLike) -> Floats:
+    def error(x: ArrayLike) -> Array:
         lr = rule_lr(x, layers, ratio, arch, rule)
         weight = gradient_descent(lr, layers, steps, mu_yx=ratio, init=start, arch=arch)[-1]
         return total_weight(weight, layers, arch) - ratio
@@ -109,7 +110,7 @@ def flow_lr(
     steps: int = 30,
     threshold: float = 1e-6,
     init: float | None = None,
-) -> Floats:
+) -> Array:
     """What ``sufficient_lr`` would be if descent were gradient flow: the time the flow needs, over the steps there are.
 
         x = t_L / steps,    t_L the time in units of tau until (a - r)^2 / 2 = threshold,

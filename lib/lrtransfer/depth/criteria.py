@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.depth.dynamics import gradient_descent, loss, total_weight
-from lrtransfer.depth.scalar_map import Floats, check_arch, check_init, check_r
+from lrtransfer.depth.scalar_map import check_arch, check_init, check_r
 from lrtransfer.depth.scaling import agnostic_lr, max_stable_lr
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 
 RULES = ("exact", "agnostic")
 DEFAULT_INIT = {
@@ -24,7 +25,7 @@ DEFAULT_INIT = {
 }  # w(0)^L, w(0), w(0): the starts of Fig. 2
 
 
-def rule_lr(x: ArrayLike, depth: ArrayLike, r: ArrayLike, arch: str = "chain", rule: str = "exact") -> Floats:
+def rule_lr(x: ArrayLike, depth: ArrayLike, r: ArrayLike, arch: str = "chain", rule: str = "exact") -> Array:
     """The learning rate at x units of a rule, at mu_xx = 1: x / S (exact) or ``agnostic_lr`` (agnostic).
 
     Parameters
@@ -71,7 +72,7 @@ def sweep(
     *,
     steps: int = 30,
     init: ArrayLike | None = None,
-) -> Floats:
+) -> Array:
     """Loss after a fixed number of gradient steps, over rates in units of a rule, at mu_xx = 1.
 
     Parameters
@@ -116,7 +117,7 @@ class Landings:
         the step at which each lands, shape (K,)
     """
 
-    x: Floats
+    x: Array
     step: NDArray[np.int64]
 
 
@@ -167,7 +168,7 @@ def landing_lrs(
         raise arguments.refuse("high", high, "above 1.000001, where the search begins")
     unit = float(max_stable_lr(layers, ratio, arch=arch))
 
-    def distance(x: Floats) -> Floats:
+    def distance(x: Array) -> Array:
         path = gradient_descent(x * unit, layers, steps, mu_yx=ratio, init=start, arch=arch)
         return total_weight(path, layers, arch) - ratio
 

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer.depth.scalar_map import (
-    Floats,
     LayerMap,
     aligned,
     check_arch,
@@ -17,9 +16,10 @@ from lrtransfer.depth.scalar_map import (
     settle,
 )
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 
 
-def total_weight(weight: ArrayLike, depth: ArrayLike, arch: str = "chain") -> Floats:
+def total_weight(weight: ArrayLike, depth: ArrayLike, arch: str = "chain") -> Array:
     """Total weight a of ``depth`` equal layers: the slope of the network's function f(x) = a x.
 
         a = w^L   (chain),   (1 + w/sqrt(L))^L   (residual1),   (1 + w^2/L)^L   (residual2)
@@ -66,7 +66,7 @@ def total_weight(weight: ArrayLike, depth: ArrayLike, arch: str = "chain") -> Fl
 
 def relative_weight(
     weight: ArrayLike, depth: ArrayLike, mu_yx: ArrayLike, mu_xx: ArrayLike = 1.0, arch: str = "chain"
-) -> Floats:
+) -> Array:
     """Share of the target that is learned: alpha = a mu_xx / mu_yx, which is 1 at the minimum.
 
     Parameters
@@ -98,7 +98,7 @@ def relative_weight(
     return np.where(np.isfinite(alpha), alpha, np.inf)[()]
 
 
-def loss(weight: ArrayLike, depth: ArrayLike, mu_yx: ArrayLike, mu_xx: ArrayLike = 1.0, arch: str = "chain") -> Floats:
+def loss(weight: ArrayLike, depth: ArrayLike, mu_yx: ArrayLike, mu_xx: ArrayLike = 1.0, arch: str = "chain") -> Array:
     """Loss of ``depth`` equal layers, less the part that no weight can change: zero at the minimum.
 
         loss = (mu_xx / 2) (a - r)^2,    r = mu_yx / mu_xx
@@ -140,7 +140,7 @@ def gradient_descent(
     mu_xx: ArrayLike = 1.0,
     init: ArrayLike,
     arch: str = "chain",
-) -> Floats:
+) -> Array:
     """Per-layer weight under gradient descent from equal layers, for whole grids of runs at once.
 
         w <- w + lr (mu_yx - mu_xx a) da/dw_l
@@ -218,7 +218,7 @@ def gradient_descent(
     return path.reshape(steps + 1, *laid).transpose(0, *(axis + 1 for axis in back))
 
 
-def _depth_first(layers: Floats, shape: tuple[int, ...]) -> tuple[Floats, list[int]]:
+def _depth_first(layers: Array, shape: tuple[int, ...]) -> tuple[Array, list[int]]:
     """The depths as a column, and the order of a result's axes that puts those along which they vary first.
 
     Runs of one depth then lie together in memory, where the power takes them in one product.
@@ -228,7 +228,7 @@ def _depth_first(layers: Floats, shape: tuple[int, ...]) -> tuple[Floats, list[i
     return layers.reshape(-1, 1), order
 
 
-def _lay(values: Floats, laid: tuple[int, ...], back: list[int], depths: int) -> Floats:
+def _lay(values: Array, laid: tuple[int, ...], back: list[int], depths: int) -> Array:
     """The value of every run, in rows of one depth: ``laid`` is the ordered shape, ``back`` undoes the order."""
     array = np.empty(laid)
     array.transpose(back)[...] = values

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lrtransfer.depth.scalar_map import Floats
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.fits import line
 
 POWERS = {"chain": 1.0, "residual1": 0.0}
@@ -62,7 +62,7 @@ class TransferFit:
         """Whether log2 rho differs from 0 by more than 1.96 of its errors; False where these are not known."""
         return abs(math.log2(self.rho)) > RESOLVED * self.rho_error
 
-    def lr(self, depth: ArrayLike) -> Floats:
+    def lr(self, depth: ArrayLike) -> Array:
         """The rate of a depth: C L^-p rho^(1/L).
 
         Parameters
@@ -83,7 +83,7 @@ class TransferFit:
         layers = arguments.integer("depth", depth, infinite=self.arch == "residual1")
         return (self.C * layers ** -POWERS[self.arch] * self.rho ** (1.0 / layers))[()]
 
-    def amplification(self, depth: ArrayLike) -> Floats:
+    def amplification(self, depth: ArrayLike) -> Array:
         """The standard error of log2 of ``lr(depth)`` where every tuned rate has the standard error one octave.
 
             (1/K + (1/L - X)^2 / sum_k (1/L_k - X)^2)^(1/2),    X the mean of the 1/L_k
@@ -93,7 +93,7 @@ class TransferFit:
         """
         return self._spread(depth, np.ones(len(self.depths)))
 
-    def error(self, depth: ArrayLike) -> Floats:
+    def error(self, depth: ArrayLike) -> Array:
         """The standard error of log2 of ``lr(depth)``, in octaves, from the errors given; inf where none were given.
 
         Arguments and shape as in ``lr``.
@@ -109,7 +109,7 @@ class TransferFit:
         words = f"log2 rho = {math.log2(self.rho):+.2f} ± {self.rho_error:.2f} octaves"
         return f"{law}; {words}" + ("" if self.resolved else ", not resolved: the data may not matter")
 
-    def _spread(self, depth: ArrayLike, weights: Floats) -> Floats:
+    def _spread(self, depth: ArrayLike, weights: Array) -> Array:
         layers = arguments.integer("depth", depth, infinite=True)
         inverse = 1.0 / np.array(self.depths)
         centre = np.average(inverse, weights=weights)

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit, wrightomega
 
-from lrtransfer.depth.scalar_map import Floats
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 
 _TERMS = 60  # both series fall at least like 2^-k up to a factor k + 1, so the rest is below 2^-53 of the sum
 _LEAST = float(np.finfo(np.float64).tiny)
 
 
-def rate_of_change(alpha: ArrayLike, depth: ArrayLike, tau: ArrayLike = 1.0) -> Floats:
+def rate_of_change(alpha: ArrayLike, depth: ArrayLike, tau: ArrayLike = 1.0) -> Array:
     """Right side of the flow at the exact rule: d(alpha)/dt = alpha^(2 - 2/L) (1 - alpha) / tau.
 
     Parameters
@@ -55,7 +55,7 @@ def rate_of_change(alpha: ArrayLike, depth: ArrayLike, tau: ArrayLike = 1.0) -> 
         return (level ** (2.0 - 2.0 / layers) * (1.0 - level) / time)[()]
 
 
-def time_to_reach(alpha: ArrayLike, alpha0: ArrayLike, depth: ArrayLike, tau: ArrayLike = 1.0) -> Floats:
+def time_to_reach(alpha: ArrayLike, alpha0: ArrayLike, depth: ArrayLike, tau: ArrayLike = 1.0) -> Array:
     """Time at which the flow from ``alpha0`` reaches ``alpha``.
 
         t = tau [alpha^(2/L - 1) / (2/L - 1) 2F1(1, 2/L - 1; 2/L; alpha)] from alpha0 to alpha
@@ -98,7 +98,7 @@ def time_to_reach(alpha: ArrayLike, alpha0: ArrayLike, depth: ArrayLike, tau: Ar
     return np.where(end == start, 0.0, t)[()]
 
 
-def time_course(t: ArrayLike, alpha0: float, depth: float, tau: float = 1.0) -> Floats:
+def time_course(t: ArrayLike, alpha0: float, depth: float, tau: float = 1.0) -> Array:
     """Relative total weight along the flow, alpha(t): Eq. 7 solved for alpha.
 
         L = 1:    alpha = 1 - (1 - alpha0) e^(-t/tau)
@@ -153,7 +153,7 @@ def time_course(t: ArrayLike, alpha0: float, depth: float, tau: float = 1.0) -> 
     return np.clip(alpha, start, 1.0)[()]  # rounding alone could leave the interval on which the flow lives
 
 
-def plateau_duration(alpha0: ArrayLike, depth: ArrayLike, tau: ArrayLike = 1.0) -> Floats:
+def plateau_duration(alpha0: ArrayLike, depth: ArrayLike, tau: ArrayLike = 1.0) -> Array:
     """The paper's estimate of the initial plateau: the blow-up time of the flow without its factor 1 - alpha.
 
         T = tau ln(1 / alpha0)                                   (L = 2; time to reach 1, not a blow-up)
@@ -190,7 +190,7 @@ def plateau_duration(alpha0: ArrayLike, depth: ArrayLike, tau: ArrayLike = 1.0) 
         return (time * np.where(layers == 2.0, -np.log(start), start**-q / q))[()]
 
 
-def _level(name: str, value: ArrayLike) -> Floats:
+def _level(name: str, value: ArrayLike) -> Array:
     level = arguments.positive(name, value)
     if (level > 1.0).any():
         raise arguments.refuse(name, level.max(), "above 0 and at most 1")
@@ -199,13 +199,13 @@ def _level(name: str, value: ArrayLike) -> Floats:
     return level
 
 
-def _power_integral(log_x: Floats, e: Floats) -> Floats:
+def _power_integral(log_x: Array, e: Array) -> Array:
     """Integral of x^(e-1) from 1: (x^e - 1)/e, and ln(x) at e = 0."""
     safe = np.where(e == 0.0, 1.0, e)
     return np.where(e == 0.0, log_x, np.expm1(safe * log_x) / safe)
 
 
-def _clock(alpha: Floats, log_alpha: Floats, log_rest: Floats, q: Floats) -> Floats:
+def _clock(alpha: Array, log_alpha: Array, log_rest: Array, q: Array) -> Array:
     """t/tau at alpha, counted from alpha = 1/2; the logarithms of alpha and rest = 1 - alpha come with it.
 
     The integral of alpha^(-1-q) / (1 - alpha), term by term: below 1/2 in the geometric series of
@@ -218,7 +218,7 @@ def _clock(alpha: Floats, log_alpha: Floats, log_rest: Floats, q: Floats) -> Flo
     return np.where(alpha < half, below - _series_below(half, log_half, q), above - _series_above(log_half, q))
 
 
-def _series_below(alpha: Floats, log_alpha: Floats, q: Floats) -> Floats:
+def _series_below(alpha: Array, log_alpha: Array, q: Array) -> Array:
     """Sum over k of the integrals of alpha^(k-q-1); k = 0 and 1 from 1, as their exponents can vanish."""
     tail = np.zeros(np.broadcast_shapes(alpha.shape, np.shape(q)))
     for k in reversed(range(2, _TERMS)):
@@ -227,7 +227,7 @@ def _series_below(alpha: Floats, log_alpha: Floats, q: Floats) -> Floats:
     return first + tail * np.exp((2.0 - q) * log_alpha)
 
 
-def _series_above(log_rest: Floats, q: Floats) -> Floats:
+def _series_above(log_rest: Array, q: Array) -> Array:
     """-ln(rest) - sum over k of (1+q)_k / (k! k) rest^k."""
     rest = np.exp(log_rest)
     total = np.zeros(np.broadcast_shapes(rest.shape, np.shape(q)))
@@ -238,7 +238,7 @@ def _series_above(log_rest: Floats, q: Floats) -> Floats:
     return -log_rest - total
 
 
-def _solve(x: Floats, start: Floats, q: Floats) -> Floats:
+def _solve(x: Array, start: Array, q: Array) -> Array:
     """Logit of alpha at the times x = t/tau, for 0 <= q <= 1.
 
     t(logit) is concave and rises: Newton's method from the left of the root climbs to it without overshoot.

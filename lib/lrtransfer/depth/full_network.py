@@ -13,14 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
-from lrtransfer.depth.scalar_map import Floats, check_arch, check_data
+from lrtransfer.depth.scalar_map import check_arch, check_data
 from lrtransfer.depth.scaling import sharpness
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 
 
 def full_gradient_descent(
     lr: float, weights0: ArrayLike, steps: int, *, mu_yx: float, mu_xx: float = 1.0, arch: str = "chain"
-) -> Floats:
+) -> Array:
     """Gradient descent on all L weights: w_l <- w_l - lr d(loss)/d(w_l).
 
     Parameters
@@ -70,7 +71,7 @@ def gradient_flow_full(
     mu_xx: float = 1.0,
     lr: float = 1.0,
     arch: str = "chain",
-) -> Floats:
+) -> Array:
     """Gradient flow of all L weights, d(w_l)/dt = -lr d(loss)/d(w_l), by DOP853 at relative tolerance 1e-12.
 
     Parameters
@@ -116,7 +117,7 @@ def gradient_flow_full(
     return answer.y.T
 
 
-def full_hessian(weights: ArrayLike, *, mu_yx: float, mu_xx: float = 1.0, arch: str = "chain") -> Floats:
+def full_hessian(weights: ArrayLike, *, mu_yx: float, mu_xx: float = 1.0, arch: str = "chain") -> Array:
     """Hessian of the loss in all L weights, by automatic differentiation in double precision.
 
     Parameters
@@ -157,7 +158,7 @@ def full_hessian(weights: ArrayLike, *, mu_yx: float, mu_xx: float = 1.0, arch: 
     return jacrev(jacrev(loss))(torch.as_tensor(w, dtype=torch.float64)).numpy()
 
 
-def conserved(weights: ArrayLike, arch: str = "chain") -> Floats:
+def conserved(weights: ArrayLike, arch: str = "chain") -> Array:
     """What gradient flow keeps constant in each layer, relative to layer 0.
 
         w_l^2 - w_0^2                                            (chain)
@@ -218,9 +219,9 @@ class Curvatures:
         put in before the first derivative, and after the second
     """
 
-    right: Floats
-    substituted_first: Floats
-    substituted_last: Floats
+    right: Array
+    substituted_first: Array
+    substituted_last: Array
 
 
 def substitution_orders(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, arch: str = "chain") -> Curvatures:
@@ -260,7 +261,7 @@ def substitution_orders(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, 
 
 def _network(
     weights: ArrayLike, mu_yx: float, mu_xx: float, arch: str, name: str = "weights"
-) -> tuple[Floats, float, float, str]:
+) -> tuple[Array, float, float, str]:
     arch = check_arch(arch)
     w = arguments.finite(name, weights)
     if w.ndim != 1 or w.size == 0:
@@ -269,7 +270,7 @@ def _network(
     return w, arguments.one("mu_yx", yx), arguments.one("mu_xx", xx), arch
 
 
-def _gradient(w: Floats, yx: float, xx: float, arch: str) -> Floats:
+def _gradient(w: Array, yx: float, xx: float, arch: str) -> Array:
     """d(loss)/d(w_l) for every layer; the products of the other layers come without a division."""
     depth = w.size
     if arch == "chain":

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.depth.dynamics import total_weight
-from lrtransfer.depth.scalar_map import Floats, LayerMap, check_depth
+from lrtransfer.depth.scalar_map import LayerMap, check_depth
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 
 REGIMES = ("monotone", "oscillating", "period-2", "bounded", "diverged")
 _ESCAPED = 1e6  # |alpha| beyond which no orbit comes back: the next step multiplies the weight by about -alpha^2 / L
@@ -22,7 +23,7 @@ _CHUNK = 500  # steps between two looks for divergence
 
 def attractor(
     inv_tau: ArrayLike, depth: ArrayLike, alpha0: ArrayLike = 0.01, *, burn: int = 2000, keep: int = 100
-) -> Floats:
+) -> Array:
     """The last iterates of alpha after a long run: a bifurcation diagram when ``inv_tau`` is a grid.
 
     Parameters
@@ -180,7 +181,7 @@ def first_divergence(
     steps = arguments.count("steps", steps, minimum=1)
     count = round((top - base) / gap)
     for begin in range(0, count, 1000):
-        block: Floats = base + gap * np.arange(begin + 1, min(begin + 1000, count) + 1, dtype=np.float64)
+        block: Array = base + gap * np.arange(begin + 1, min(begin + 1000, count) + 1, dtype=np.float64)
         found = _first_in_block(block, layers, level, steps)
         if found is not None:
             return float(np.round(block[found], 12))
@@ -189,7 +190,7 @@ def first_divergence(
 
 def momentum_edge(
     depth: ArrayLike, momentum: ArrayLike, *, steps: int = 4000, high: float = 6.0, tolerance: float = 3e-4
-) -> Floats:
+) -> Array:
     """Stability edge of heavy-ball descent: the largest 1/tau at which it returns to the minimum, by runs.
 
         v <- m v + (1 - u^L) u^(L-1) / (L tau),    u <- u + v,    u = (alpha)^(1/L)
@@ -235,7 +236,7 @@ def momentum_edge(
     layers, m = np.broadcast_arrays(layers, m)
     start = (1.0 + 1e-4) ** (1.0 / layers)
 
-    def returns(inv_tau: Floats) -> NDArray[np.bool_]:
+    def returns(inv_tau: Array) -> NDArray[np.bool_]:
         u, velocity, inside = start, np.zeros(start.shape), np.ones(start.shape, dtype=bool)
         with np.errstate(all="ignore"):
             for _ in range(updates):
@@ -254,7 +255,7 @@ def momentum_edge(
     return lower[()]
 
 
-def _first_in_block(mu: Floats, layers: float, level: float, steps: int) -> int | None:
+def _first_in_block(mu: Array, layers: float, level: float, steps: int) -> int | None:
     found = None
     run = _start(mu, np.full(mu.shape, layers), np.full(mu.shape, level))
     bound = _ESCAPED ** (1.0 / layers)
@@ -273,14 +274,14 @@ def _first_in_block(mu: Floats, layers: float, level: float, steps: int) -> int 
     return found
 
 
-def _arguments(inv_tau: ArrayLike, depth: ArrayLike, alpha0: ArrayLike) -> tuple[Floats, Floats, Floats]:
+def _arguments(inv_tau: ArrayLike, depth: ArrayLike, alpha0: ArrayLike) -> tuple[Array, Array, Array]:
     mu, layers, level = arguments.positive("inv_tau", inv_tau), check_depth(depth), arguments.positive("alpha0", alpha0)
     arguments.broadcast(inv_tau=mu, depth=layers, alpha0=level)
     mu, layers, level = np.broadcast_arrays(mu, layers, level)
     return mu, layers, level
 
 
-def _start(mu: Floats, layers: Floats, level: Floats) -> LayerMap:
+def _start(mu: Array, layers: Array, level: Array) -> LayerMap:
     """The chain's map at the exact rule and unit data, S = L, at its first iterate."""
     ones = np.ones(mu.shape)
     run = LayerMap(layers, mu / layers, ones, ones, "chain")

@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 
-Floats = NDArray[np.float64]
 ARCHITECTURES = ("chain", "residual1", "residual2")
 LARGEST_DEPTH = 2**53  # whole numbers beyond it are not all floats, so the power's parity would be a guess
 _MANY_RUNS = 64  # with more runs of equal depth than this, a masked product costs less than one call a run
 _TINY = 1e-100  # a smaller phi may underflow in phi^L though it still grows at a rate that phi^(L - 1) sets
 
 
-def aligned(*shape: int) -> Floats:
+def aligned(*shape: int) -> Array:
     """An uninitialised array that starts on a cache line, where products of three arrays take about a third less."""
     size = math.prod(shape)
     room = np.empty(size + 7)
@@ -52,7 +52,7 @@ class WholePower:
         self._squares_all = least >= 2
         self._ones = np.repeat(exponent == 0, block) if least == 0 else None
         # A plan entry: what is multiplied, by which part of the base (None: by itself), under which mask
-        self._slices: list[tuple[Floats, slice | None]] = []
+        self._slices: list[tuple[Array, slice | None]] = []
         self._masks: list[tuple[NDArray[np.bool_], bool]] = []
         edges = [0, *(np.flatnonzero(exponent[1:] != exponent[:-1]) + 1).tolist(), exponent.size]
         runs = [(int(exponent[a]), a * block, b * block) for a, b in pairwise(edges) if b > a]
@@ -82,7 +82,7 @@ class WholePower:
                 self._masks.append((squared, True))
             self._masks.append((squared & (exponent >> np.maximum(lower - 1 - stage, 0) & 1 > 0), False))
 
-    def __call__(self, base: Floats) -> Floats:
+    def __call__(self, base: Array) -> Array:
         """The powers of ``base``."""
         out, square, multiply = self._out, np.square, np.multiply
         if self._squares_all:
@@ -136,9 +136,7 @@ class LayerMap:
         phi = 0, where several layers rest: ``settle`` restores it
     """
 
-    def __init__(
-        self, depth: Floats, lr: Floats, mu_yx: Floats, mu_xx: Floats, arch: str, *, divide: bool = False
-    ) -> None:
+    def __init__(self, depth: Array, lr: Array, mu_yx: Array, mu_xx: Array, arch: str, *, divide: bool = False) -> None:
         rate = lr if arch == "chain" else (1.0 if arch == "residual1" else 2.0) * lr / depth
         self._pull = np.multiply(rate, mu_yx, aligned(*lr.shape)).ravel()
         self._push = np.multiply(rate, mu_xx, aligned(*lr.shape)).ravel()
@@ -154,7 +152,7 @@ class LayerMap:
             self._inverse_depth = np.repeat(1.0 / depth.ravel(), block)
         self.variable = aligned(runs)
 
-    def step(self, out: Floats | None = None) -> None:
+    def step(self, out: Array | None = None) -> None:
         """Replace ``variable`` by its next iterate: in place, or by ``out`` with the iterate written there.
 
         A diverged entry turns infinite and then NaN, and never becomes finite again; call under
@@ -184,7 +182,7 @@ class LayerMap:
         np.add(variable, term, self.variable)
 
 
-def may_divide(phi: Floats) -> bool:
+def may_divide(phi: Array) -> bool:
     """Whether runs from these phi keep phi^L / phi accurate: none starts so near 0 that phi^L underflows.
 
     Later iterates need no look: each is a difference of ordinary numbers, so it is 0 or not tiny.
@@ -193,7 +191,7 @@ def may_divide(phi: Floats) -> bool:
     return not bool(((size < _TINY) & (size > 0.0)).any())
 
 
-def settle(values: Floats) -> None:
+def settle(values: Array) -> None:
     """In place, in an array with steps first: what is not finite has diverged and becomes ``inf``.
 
     NaN straight after an exact 0 is 0 / 0 from ``LayerMap(divide=True)``: that run rests at 0.
@@ -207,7 +205,7 @@ def settle(values: Floats) -> None:
         values[:, bad] = np.where(gone, np.where(rests, 0.0, np.inf), columns)
 
 
-def check_depth(depth: object, name: str = "depth") -> Floats:
+def check_depth(depth: object, name: str = "depth") -> Array:
     """Finite whole depths that the power by squaring can take, from 1 to 2^53; ValueError naming ``name``."""
     array = arguments.integer(name, depth)  # type: ignore[arg-type]
     if (array > LARGEST_DEPTH).any():
@@ -215,7 +213,7 @@ def check_depth(depth: object, name: str = "depth") -> Floats:
     return array
 
 
-def check_r(r: object, arch: str, name: str = "r") -> Floats:
+def check_r(r: object, arch: str, name: str = "r") -> Array:
     """The ratio mu_yx / mu_xx: positive, and above 1 for block two, whose total weight is never below 1."""
     array = arguments.positive(name, r)  # type: ignore[arg-type]
     if arch == "residual2" and (array <= 1).any():
@@ -223,7 +221,7 @@ def check_r(r: object, arch: str, name: str = "r") -> Floats:
     return array
 
 
-def check_init(init: object, arch: str) -> Floats:
+def check_init(init: object, arch: str) -> Array:
     """A start: w(0)^L, not negative, for the chain, and w(0) for the residual networks."""
     return arguments.finite("init", init, minimum=0.0 if arch == "chain" else None)  # type: ignore[arg-type]
 
@@ -233,7 +231,7 @@ def check_arch(arch: object) -> str:
     return arguments.choice("arch", arch, ARCHITECTURES)
 
 
-def check_data(mu_yx: object, mu_xx: object, arch: str) -> tuple[Floats, Floats, Floats]:
+def check_data(mu_yx: object, mu_xx: object, arch: str) -> tuple[Array, Array, Array]:
     """The data moments, positive, that broadcast, and their ratio r, in the range of ``check_r``."""
     yx, xx = arguments.positive("mu_yx", mu_yx), arguments.positive("mu_xx", mu_xx)  # type: ignore[arg-type]
     arguments.broadcast(mu_yx=yx, mu_xx=xx)

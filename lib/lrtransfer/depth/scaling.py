@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lrtransfer.depth.scalar_map import Floats, check_arch, check_r
+from lrtransfer.depth.scalar_map import check_arch, check_r
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 
 
-def sharpness(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, arch: str = "chain") -> Floats:
+def sharpness(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, arch: str = "chain") -> Array:
     """Sharpness at the minimum: the largest eigenvalue of the Hessian in the L weights; the rest are 0.
 
         S = mu_xx L r^(2 - 2/L)                      (chain)
@@ -48,7 +49,7 @@ def sharpness(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, arch: str 
 
 def max_stable_lr(
     depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, arch: str = "chain", tau: ArrayLike = 1.0
-) -> Floats:
+) -> Array:
     """The paper's exact rule: the learning rate with time constant tau near the minimum.
 
         eta = 1 / (tau S)
@@ -85,7 +86,7 @@ def max_stable_lr(
         return (1.0 / (time * _sharpness(layers, ratio, xx, arch)))[()]
 
 
-def stability_edge(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, arch: str = "chain") -> Floats:
+def stability_edge(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, arch: str = "chain") -> Array:
     """Learning rate above which the minimum repels gradient descent: 2 / S, the exact rule at tau = 1/2.
 
     Parameters
@@ -110,7 +111,7 @@ def stability_edge(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, arch:
     return max_stable_lr(depth, r, mu_xx, arch, tau=0.5)
 
 
-def transfer_lr(lr: ArrayLike, from_depth: ArrayLike, to_depth: ArrayLike, r: ArrayLike, arch: str = "chain") -> Floats:
+def transfer_lr(lr: ArrayLike, from_depth: ArrayLike, to_depth: ArrayLike, r: ArrayLike, arch: str = "chain") -> Array:
     """The learning rate at another depth that keeps the time constant: lr S(from_depth) / S(to_depth).
 
         eta_L / eta_L0 = (L0 / L) r^(2/L - 2/L0)                                    (chain)
@@ -161,7 +162,7 @@ def transfer_lr(lr: ArrayLike, from_depth: ArrayLike, to_depth: ArrayLike, r: Ar
         return (rate * quotient)[()]
 
 
-def effective_exponent(from_depth: ArrayLike, to_depth: ArrayLike, r: ArrayLike) -> Floats:
+def effective_exponent(from_depth: ArrayLike, to_depth: ArrayLike, r: ArrayLike) -> Array:
     """Exponent p of the power law (L / L0)^-p that the chain's exact rule follows between two depths.
 
         p = 1 - 2 (1/L - 1/L0) ln(r) / ln(L / L0),    and 1 + 2 ln(r) / L at L = L0
@@ -202,7 +203,7 @@ def effective_exponent(from_depth: ArrayLike, to_depth: ArrayLike, r: ArrayLike)
         return np.where(endless, 1.0, 1.0 - 2.0 * log_r * slope / source)[()]
 
 
-def agnostic_lr(x: ArrayLike, depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, arch: str = "chain") -> Floats:
+def agnostic_lr(x: ArrayLike, depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike = 1.0, arch: str = "chain") -> Array:
     """The data-agnostic rule: a power law in depth alone, x times its natural constant.
 
         eta = x / (mu_xx L)                          (chain)
@@ -248,7 +249,7 @@ def agnostic_lr(x: ArrayLike, depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike =
         return (scale / (4.0 * xx * ratio**2 * np.log(ratio)) * layers)[()]
 
 
-def agnostic_optimum(depth: ArrayLike, r: ArrayLike, arch: str = "chain") -> Floats:
+def agnostic_optimum(depth: ArrayLike, r: ArrayLike, arch: str = "chain") -> Array:
     """Where the exact rule at tau = 1 lies on the agnostic rule's axis: flat in depth if that transferred.
 
         x = r^(-2 + 2/L)                                     (chain, residual1)
@@ -284,7 +285,7 @@ def agnostic_optimum(depth: ArrayLike, r: ArrayLike, arch: str = "chain") -> Flo
         return (np.exp(2.0 * part) * np.where(part > 0.0, part / np.expm1(part), 1.0))[()]
 
 
-def _sharpness(layers: Floats, ratio: Floats, xx: Floats, arch: str) -> Floats:
+def _sharpness(layers: Array, ratio: Array, xx: Array, arch: str) -> Array:
     with np.errstate(all="ignore"):
         common = xx * ratio ** (2.0 - 2.0 / layers)
         if arch == "chain":
@@ -295,7 +296,7 @@ def _sharpness(layers: Floats, ratio: Floats, xx: Floats, arch: str) -> Floats:
         return np.where(np.isinf(layers), 0.0, 4.0 * common * np.expm1(np.log(ratio) / layers))
 
 
-def _arguments(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike, arch: str) -> tuple[Floats, Floats, Floats, str]:
+def _arguments(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike, arch: str) -> tuple[Array, Array, Array, str]:
     arch = check_arch(arch)
     layers = arguments.integer("depth", depth, infinite=True)
     ratio, xx = check_r(r, arch), arguments.positive("mu_xx", mu_xx)
@@ -303,6 +304,6 @@ def _arguments(depth: ArrayLike, r: ArrayLike, mu_xx: ArrayLike, arch: str) -> t
     return layers, ratio, xx, arch
 
 
-def _refuse_infinite(name: str, layers: Floats, arch: str, archs: set[str], reason: str) -> None:
+def _refuse_infinite(name: str, layers: Array, arch: str, archs: set[str], reason: str) -> None:
     if arch in archs and np.isinf(layers).any():
         raise arguments.refuse(name, np.inf, f"finite for {arch!r}: {reason}")

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from lrtransfer.depth.scalar_map import Floats, check_depth
+from lrtransfer.depth.scalar_map import check_depth
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 
 
-def flip_coefficient(depth: ArrayLike) -> Floats:
+def flip_coefficient(depth: ArrayLike) -> Array:
     """Coefficient of the period doubling at 1/tau = 2, positive for L >= 2: a = 8 (L - 1) (5 L - 4) / 3.
 
     At 1/tau = 2 and r = 1 the map is f(w) = w + (2/L) (w^(L-1) - w^(2L-1)), with fixed point w = 1 and
@@ -55,7 +56,7 @@ def flip_coefficient(depth: ArrayLike) -> Floats:
     return (8.0 * (layers - 1.0) * (5.0 * layers - 4.0) / 3.0)[()]
 
 
-def end_of_two_cycle(depth: ArrayLike) -> Floats:
+def end_of_two_cycle(depth: ArrayLike) -> Array:
     """Largest 1/tau with a stable two-cycle: there its multiplier falls to -1 and the period doubles.
 
     With g(w) = (1 - w^L) w^(L-1) a cycle w1 < 1 < w2 needs g(w2) = -g(w1) and 1/tau = L (w2 - w1) / g(w1):
@@ -147,7 +148,7 @@ def _end_of_two_cycle(inverse_depth: float) -> float:
     return two_cycle(v1, inverse_depth)[1]
 
 
-def crisis(depth: ArrayLike) -> Floats:
+def crisis(depth: ArrayLike) -> Array:
     """Largest 1/tau at which no run that starts between 0 and the minimum diverges: the boundary crisis.
 
     The map f(w) = w + (1/(L tau)) (1 - w^L) w^(L-1) throws a positive weight at most to f(w_c), its maximum

@@ -39,13 +39,12 @@ Source: this book. The paper (arXiv 2606.00340) states local optimality up to 51
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
 from lrtransfer.layers.circle import balance_course, expected_loss, one_number, width_argument
 from lrtransfer.numerics import arguments
-
-Array = NDArray[np.float64]
+from lrtransfer.numerics.arrays import Array
 
 
 def _growth(t: Array, kappa: Array, s: Array, h: Array) -> Array:

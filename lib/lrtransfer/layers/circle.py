@@ -21,12 +21,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from lrtransfer.layers.quadrature import Array, haar_mean
+from lrtransfer.layers.quadrature import haar_mean
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array, Complex, Indices
 
-Complex = NDArray[np.complex128]
 _NO_RATE = 1e-280  # stands for a rate of zero: changes no weight, and its products do not underflow
 
 
@@ -148,7 +148,7 @@ def _expected(lr1: ArrayLike, lr2: ArrayLike, h: object, steps: object, signal_o
         raise arguments.refuse("lr2", np.shape(lr2), f"of a shape that broadcasts with lr1's {np.shape(lr1)}") from None
     shape, k1, k2 = k1.shape, k1.reshape(-1, 1), k2.reshape(-1, 1)
 
-    def integrand(index: NDArray[np.intp], z: Complex) -> Array:
+    def integrand(index: Indices, z: Complex) -> Array:
         return _losses(k1[index], k2[index], z, width, number, signal_only, course)
 
     spike = spike_width((np.sqrt(k1) * np.sqrt(k2))[:, 0], width, number)
@@ -254,7 +254,7 @@ def _balance(alpha: ArrayLike, h: object, steps: object, signal_only: bool, cour
         kappa = float(width) ** (exponent.reshape(-1, 1) - 1.5)
     kappa = np.minimum(kappa, 1e300)
 
-    def integrand(index: NDArray[np.intp], z: Complex) -> Array:
+    def integrand(index: Indices, z: Complex) -> Array:
         return _jets(kappa[index], z, width, number, signal_only, course)
 
     mean = haar_mean(integrand, kappa.size, width, number, spike_width(kappa[:, 0], width, number))

@@ -18,12 +18,12 @@ steps).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.layers.circle import width_argument
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 
-Array = NDArray[np.float64]
 _OVERFLOW = np.errstate(over="ignore")  # a rate whose powers overflow gives a loss of inf
 
 

@@ -15,12 +15,13 @@ Source: arXiv 2606.00340, Proposition 5.1.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.layers.circle import in_critical_units, spike_width, squared, width_argument
 from lrtransfer.layers.deep import over_draws, rates_argument, teacher_draws
-from lrtransfer.layers.quadrature import Array, haar_mean
+from lrtransfer.layers.quadrature import haar_mean
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array, Complex, Indices
 from lrtransfer.numerics.estimates import Estimate
 
 
@@ -77,7 +78,7 @@ def self_interaction(lr1: ArrayLike, lr2: ArrayLike, h: int, steps: int) -> Arra
     k1, k2 = np.broadcast_arrays(in_critical_units("lr1", lr1, width), in_critical_units("lr2", lr2, width))
     shape, k1, k2 = k1.shape, k1.reshape(-1, 1), k2.reshape(-1, 1)
 
-    def integrand(index: NDArray[np.intp], z: NDArray[np.complex128]) -> Array:
+    def integrand(index: Indices, z: Complex) -> Array:
         r1, r2 = k1[index], k2[index]
         w1 = np.full(np.broadcast_shapes(r1.shape, z.shape), width**-0.25, dtype=complex)
         w2 = w1

@@ -22,13 +22,13 @@ Source: arXiv 2606.00340, three-layer model; the reduction is this book's.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.layers.circle import width_argument
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate, mean_and_error
 
-Array = NDArray[np.float64]
 _BLOCK = 200_000  # draws x rates advanced at once
 
 

@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from lrtransfer.layers.circle import one_number, width_argument
 from lrtransfer.layers.deep import over_draws, teacher_draws
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate
-
-Array = NDArray[np.float64]
 
 
 # A jet is a function of the split delta to second order: coefficients of 1, delta, delta^2 on the first axis.

@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.layers.circle import one_number, width_argument
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.random import haar_orthogonal
 
-Array = NDArray[np.float64]
 INITIALISATIONS = ("orthogonal", "gaussian")
 
 

@@ -27,11 +27,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from lrtransfer.numerics.arrays import Array, Complex, Indices
+
 #: f(index, z): the values of problems ``index`` (m,) at z, (m or 1, nodes), as (rows, m, nodes)
-Integrand = Callable[[NDArray[np.intp], NDArray[np.complex128]], Array]
+Integrand = Callable[[Indices, Complex], Array]
 
 EXACT_STEPS = 8
 TOLERANCE = 1e-8  # asked of each rule, relative to the average of |f|
@@ -67,10 +67,10 @@ class CircleMean:
     value: Array
     error: Array
     scale: Array
-    nodes: NDArray[np.intp]
+    nodes: Indices
 
 
-def _unit(s: Array) -> NDArray[np.complex128]:
+def _unit(s: Array) -> Complex:
     """The points z = exp(i (pi - s)), exact at s = 0 and s = pi."""
     z = np.empty(s.shape, dtype=complex)
     z.real = -np.cos(s)
@@ -136,7 +136,7 @@ def haar_mean(f: Integrand, problems: int, h: int, steps: int, width: Array) -> 
     return CircleMean(value, error, scale, nodes)
 
 
-def _sample(f: Integrand, index: NDArray[np.intp], s: Array) -> tuple[Array, Array]:
+def _sample(f: Integrand, index: Indices, s: Array) -> tuple[Array, Array]:
     """Sums of f and of |f| over the common angles s (nodes,), for problems ``index``: (rows, m) each."""
     z = _unit(s)
     block = max(1, _POINTS // min(s.size, _POINTS))
@@ -151,9 +151,7 @@ def _sample(f: Integrand, index: NDArray[np.intp], s: Array) -> tuple[Array, Arr
     return np.concatenate([p[0] for p in pieces], axis=1), np.concatenate([p[1] for p in pieces], axis=1)
 
 
-def _trapezoid(
-    f: Integrand, atoms: Array, h: int, steps: int, width: Array
-) -> tuple[Array, Array, Array, NDArray[np.intp]]:
+def _trapezoid(f: Integrand, atoms: Array, h: int, steps: int, width: Array) -> tuple[Array, Array, Array, Indices]:
     """Mean over theta by nested trapezoid rules: doubled until two agree, or until exact."""
     exact = 3 ** max(steps - 1, 0) + 1  # intervals on [0, pi] that integrate degree 2 * 3^(t - 1)
     n = exact
@@ -182,9 +180,7 @@ def _trapezoid(
     return flat, error, scale, nodes
 
 
-def _graded(
-    f: Integrand, atoms: Array, h: int, steps: int, width: Array
-) -> tuple[Array, Array, Array, NDArray[np.intp]]:
+def _graded(f: Integrand, atoms: Array, h: int, steps: int, width: Array) -> tuple[Array, Array, Array, Indices]:
     """Mean over theta by Gauss-Kronrod panels in s = pi - theta, graded towards s = 0."""
     rows, problems, _ = atoms.shape
     count = np.ceil(np.log(np.pi / np.clip(width, None, 1.0)) / np.log(_RATIO)).astype(int)
@@ -212,7 +208,7 @@ def _graded(
     return flat, error, scale, nodes
 
 
-def _panels(f: Integrand, item: NDArray[np.intp], lo: Array, hi: Array) -> tuple[Array, Array, Array]:
+def _panels(f: Integrand, item: Indices, lo: Array, hi: Array) -> tuple[Array, Array, Array]:
     """Each panel's part of the mean over theta, its error, and the part of |f|: (rows, panels) each."""
     pieces = []
     block = _POINTS // _NODES.size

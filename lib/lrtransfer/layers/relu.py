@@ -17,15 +17,14 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lrtransfer.layers.circle import one_number, width_argument
 from lrtransfer.layers.dense import INITIALISATIONS, initial_weight
 from lrtransfer.layers.schedule import SCHEDULES, LayerRun, layer_rates, top_curvature
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.random import haar_orthogonal
 
-Array = NDArray[np.float64]
 ACTIVATIONS = ("relu", "linear")
 
 

@@ -13,14 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lrtransfer.layers.circle import one_number, width_argument
 from lrtransfer.layers.dense import INITIALISATIONS, initial_weight
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.random import haar_orthogonal
 
-Array = NDArray[np.float64]
 Pair = tuple[Array, Array]
 SCHEDULES = ("uniform", "norm")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lrtransfer.layers.quadrature import Array
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.page.pictures import Curve, Model, Panel, Picture, Slider
 
 SPLITS = 81  # odd: the balanced point is one of them

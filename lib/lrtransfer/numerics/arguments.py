@@ -11,6 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lrtransfer.numerics.arrays import Array
+
 
 def refuse(name: str, value: object, allowed: str) -> ValueError:
     """The error for an argument that is not allowed: ``raise refuse("r", r, "a positive number")``."""
@@ -18,7 +20,7 @@ def refuse(name: str, value: object, allowed: str) -> ValueError:
     return ValueError(f"{name} = {value!r} is not allowed: {name} must be {allowed}.")
 
 
-def _as_float(name: str, value: ArrayLike, allowed: str) -> NDArray[np.float64]:
+def _as_float(name: str, value: ArrayLike, allowed: str) -> Array:
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "iuf":  # bools, strings, objects and complex numbers are all mistakes here
@@ -34,7 +36,7 @@ def _first(value: ArrayLike, bad: NDArray[np.bool_]) -> object:
     return given[bad].flat[0].item() if given.ndim else given.item()
 
 
-def positive(name: str, value: ArrayLike, *, infinite: bool = False) -> NDArray[np.float64]:
+def positive(name: str, value: ArrayLike, *, infinite: bool = False) -> Array:
     """A positive, finite number or array (``infinite=True`` admits ``math.inf``)."""
     allowed = "a positive number" + (" or math.inf" if infinite else ", and finite")
     array = _as_float(name, value, allowed)
@@ -44,7 +46,7 @@ def positive(name: str, value: ArrayLike, *, infinite: bool = False) -> NDArray[
     return array
 
 
-def finite(name: str, value: ArrayLike, *, minimum: float | None = None) -> NDArray[np.float64]:
+def finite(name: str, value: ArrayLike, *, minimum: float | None = None) -> Array:
     """A finite number or array, optionally not below ``minimum``."""
     allowed = "a finite number" + ("" if minimum is None else f", at least {minimum:g}")
     array = _as_float(name, value, allowed)
@@ -56,7 +58,7 @@ def finite(name: str, value: ArrayLike, *, minimum: float | None = None) -> NDAr
     return array
 
 
-def number(name: str, value: ArrayLike) -> NDArray[np.float64]:
+def number(name: str, value: ArrayLike) -> Array:
     """A number or array, infinite where a run has diverged, but not NaN."""
     array = _as_float(name, value, "a number, not NaN")
     bad = np.isnan(array)
@@ -65,7 +67,7 @@ def number(name: str, value: ArrayLike) -> NDArray[np.float64]:
     return array
 
 
-def integer(name: str, value: ArrayLike, *, minimum: int = 1, infinite: bool = False) -> NDArray[np.float64]:
+def integer(name: str, value: ArrayLike, *, minimum: int = 1, infinite: bool = False) -> Array:
     """Whole numbers not below ``minimum``, as floats (``infinite=True`` admits ``math.inf``)."""
     allowed = f"a whole number, at least {minimum}" + (", or math.inf" if infinite else "")
     array = _as_float(name, value, allowed)
@@ -110,7 +112,7 @@ def methods(name: str, value: object, needed: Sequence[str], allowed: str) -> No
         raise refuse(name, value, allowed)
 
 
-def one(name: str, value: NDArray[np.float64]) -> float:
+def one(name: str, value: Array) -> float:
     """The number in an array that another check has passed: ``one("r", positive("r", r))``."""
     if value.ndim:
         raise ValueError(f"{name} of shape {value.shape} is not allowed: {name} must be one number.")

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from lrtransfer.numerics.arguments import choice, count, one, positive, refuse
+from lrtransfer.numerics.arrays import Array
 
-Array = NDArray[np.float64]
 HOLDS, FAILS, OPEN = "holds", "fails", "not resolved"
 RELATIONS = ("within", "<=", ">=")
 LEVEL = 0.95

@@ -10,12 +10,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import mean_and_error
 
-Array = NDArray[np.float64]
 _WIDEST = 1e6  # ratio of relative errors: beyond it the better points alone decide, to rounding
 
 

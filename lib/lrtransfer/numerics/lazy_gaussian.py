@@ -27,12 +27,11 @@ import math
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import qr
 
 from lrtransfer.numerics import arguments
-
-Array = NDArray[np.float64]
+from lrtransfer.numerics.arrays import Array
 
 # A query closer than this (relative to its length) to the span of earlier ones counts as inside it. Rounding
 # leaves about 1e-16 of a truly dependent vector, so the tolerance is far above rounding and its effect far

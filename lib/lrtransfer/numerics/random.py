@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from lrtransfer.numerics.arrays import Array
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:
@@ -26,7 +27,7 @@ def stream(seed: int, *key: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
-def haar_orthogonal(h: int, generator: np.random.Generator, count: int | None = None) -> NDArray[np.float64]:
+def haar_orthogonal(h: int, generator: np.random.Generator, count: int | None = None) -> Array:
     """An orthogonal matrix with the Haar distribution: QR of a Gaussian matrix, the signs of R's diagonal fixed.
 
     Parameters

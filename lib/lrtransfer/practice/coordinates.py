@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer.numerics.arguments import choice, count, one, positive, refuse
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import HOLDS, OPEN, Estimate
 from lrtransfer.numerics.fits import power_by_seed
 from lrtransfer.sweeps.devices import required_torch
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
-Array = NDArray[np.float64]
 AXES = ("width", "depth", "batch", "context")
 LEVEL, GROWS, SHRINKS, STILL, OVERFLOWS = "level", "grows", "shrinks", "did not move", "overflows"
 VERDICTS = (LEVEL, GROWS, SHRINKS, STILL, OVERFLOWS, OPEN)

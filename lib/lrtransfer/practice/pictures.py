@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import mean_and_error
 from lrtransfer.page import plots
 from lrtransfer.page.style import (
@@ -89,8 +89,8 @@ class SweepCurve:
     """
 
     name: str
-    lrs: NDArray[np.float64]
-    losses: NDArray[np.float64]
+    lrs: Array
+    losses: Array
 
 
 def draw_sweeps(curves: Sequence[SweepCurve]) -> Figure:

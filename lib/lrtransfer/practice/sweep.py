@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 
 from lrtransfer.numerics.arguments import number, positive, refuse
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.rates import BestLR, OnEdgeWarning, best_lr
 from lrtransfer.sweeps.devices import required_torch
 from lrtransfer.sweeps.progress import reporter
@@ -38,7 +39,7 @@ def rate_sweep(
     executor: Any = None,
     name: str | None = None,
     progress: bool | None = None,
-) -> NDArray[np.float64]:
+) -> Array:
     """Final losses of your own training at every rate with every seed.
 
     Parameters
@@ -180,7 +181,7 @@ def _told_apart(best: BestLR, chance: float) -> BestRate:
     return BestRate(EDGE if best.on_edge else MINIMUM, best.lr, best.low, best.high, chance)
 
 
-def _chance(values: NDArray[np.float64]) -> float:
+def _chance(values: Array) -> float:
     """The p-value of F for rows of values (rates, seeds) that share their seeds; 1 where it is not known."""
     rates, seeds = values.shape
     if rates < 2 or seeds < 2:

@@ -6,12 +6,11 @@ import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.numerics.arguments import positive, refuse
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.jackknife import half_error, halves_of
-
-Array = NDArray[np.float64]
 
 
 class OnEdgeWarning(UserWarning):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.numerics.arguments import positive, refuse
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import mean_and_error
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,12 @@ branch exponent and depth, with the rate at which it stops falling, and the outp
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.page.pictures import Curve, Model, Panel, Picture, Slider, fixed
 from lrtransfer.residual.theory.fitting import fitting_lr
 from lrtransfer.residual.theory.lazy import linear_ntk
 from lrtransfer.residual.theory.linear_limit import linear_limit
-
-Array = NDArray[np.float64]
 
 STEPS, TUNED = 6, 3  # T, and the depth at which the rate is tuned
 LOW, HIGH = -12, 4  # octaves of rate shown, from the best rate at depth 3

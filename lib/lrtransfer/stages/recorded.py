@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer.numerics.arguments import choice
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.stages.linear.many_digits import in_enough_digits
 from lrtransfer.stages.linear.problems import problem
 from lrtransfer.stages.transformer.experiments import STAGES_PRESETS, StageComparison, StagesPreset, compare_starts
@@ -99,7 +100,7 @@ class FarRun:
 
     seed: int
     stages: NDArray[np.int64]
-    log10: NDArray[np.float64]
+    log10: Array
     peak: float
     at: int
     end: int

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.page.pictures import Curve, Model, Panel, Picture, Slider, fixed
 from lrtransfer.stages.errors.thresholds import LIMIT
-from lrtransfer.stages.linear.course import Floats
 from lrtransfer.stages.linear.excess import run
 from lrtransfer.stages.linear.theory import proof_alpha
 
@@ -22,7 +22,7 @@ SPREAD = (1.0, 0.6, 0.3, 0.1)  # eigenvalues of S
 BASIS = ((0.5, 0.5, 0.5, 0.5), (0.5, -0.5, 0.5, -0.5), (0.5, 0.5, -0.5, -0.5), (0.5, -0.5, -0.5, 0.5))
 
 
-def small_problem(kappa: float, sigma: float) -> tuple[Floats, Floats]:
+def small_problem(kappa: float, sigma: float) -> tuple[Array, Array]:
     """Teacher and covariance of the figure.
 
     Parameters
@@ -93,7 +93,7 @@ def excess_picture(kappa: float, sigma: float, beta: float) -> Picture:
     return Picture((left, right), _summary(falls, kappa, beta))
 
 
-def _summary(falls: dict[str, Floats], kappa: float, beta: float) -> str:
+def _summary(falls: dict[str, Array], kappa: float, beta: float) -> str:
     theorem = (kappa**0.5 - 1) / (kappa**0.5 + 1)
     words = f"β = {fixed(beta, 2)} (the theorem's is {fixed(theorem, 3)}). After {STAGES} stages the loss is its start "
     stacking = falls["stacking"]

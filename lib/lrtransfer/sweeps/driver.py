@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.sweeps.devices import resolve_device
 from lrtransfer.sweeps.executors import Here, Pool, finished, lost_its_worker, stop
 from lrtransfer.sweeps.keys import group_name
@@ -45,7 +45,7 @@ class Trained:
         of Python and packages, and the host
     """
 
-    curves: NDArray[np.float64]
+    curves: Array
     seconds: float
     device: str
     versions: dict[str, str]
@@ -82,7 +82,7 @@ def train_group(
     task = task_of(runs[0].settings)
     task.check(precision, compiled)
 
-    def train(file: Path | None) -> NDArray[np.float64]:
+    def train(file: Path | None) -> Array:
         curves = task.train(
             runs, device=device, checkpoint=file, progress=progress, precision=precision, compiled=compiled
         )

@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lrtransfer.numerics.arguments import choice, count, refuse
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.sweeps.devices import DEVICES, check_cuda, required_torch, resolve_device
 from lrtransfer.sweeps.driver import Driver, Group, RunError, Trained
 from lrtransfer.sweeps.executors import Dask, Here, Pool, check_address, dask_executor, workers_of
@@ -167,7 +167,7 @@ def curves_of(
     in_flight: int | None = None,
     split: bool = False,
     wait: bool = True,
-) -> list[NDArray[np.float64]]:
+) -> list[Array]:
     """The curves of runs: from a store if they are there, else trained, and put there.
 
     Parameters
@@ -195,7 +195,7 @@ def curves_of(
     RunError, StoreError
         as ``run`` does.
     """
-    found: dict[str, NDArray[np.float64]] = {}
+    found: dict[str, Array] = {}
     each = {run.key: run for run in runs}
 
     def keep(group: Group, trained: Trained) -> None:
@@ -279,7 +279,7 @@ def _groups(runs: Sequence[Run], device: str, here: bool, workers: int) -> list[
     return [Group(tuple(group)) for groups_of_a_kind in groups for group in groups_of_a_kind]
 
 
-def _stored(store: Store, run: Run, precision: str) -> NDArray[np.float64]:
+def _stored(store: Store, run: Run, precision: str) -> Array:
     """The curve (evaluations,) of a stored run."""
     curve = store.get(run.settings, run.lr, run.seed, precision=precision)
     if curve is None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer.numerics.arguments import choice, count, positive, refuse
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.rates import BestLR, OnEdgeWarning, best_lr
 from lrtransfer.sweeps.devices import PRECISIONS
 from lrtransfer.sweeps.keys import kind_of, run_key
@@ -159,9 +160,9 @@ class CurveResult:
     """
 
     settings: Any
-    lrs: NDArray[np.float64]
+    lrs: Array
     seeds: NDArray[np.int64]
-    losses: NDArray[np.float64]
+    losses: Array
 
     def best(self) -> BestLR | None:
         """The best rate by the final losses; losses below 1e-12 count as 1e-12.

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.fits import line
 from lrtransfer.width.spread import exact_argmin, grid_argmin, sweep_error
-
-Array = NDArray[np.float64]
 
 
 def break_slopes(widths: ArrayLike, errors: ArrayLike, at: float = 1024) -> tuple[Array, Array]:

@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.width.data import limit_lr_of, regression
 from lrtransfer.width.network import draw, explore
 from lrtransfer.width.optimum import excess
 from lrtransfer.width.single_draw import best_rate, excess_curve
 from lrtransfer.width.spread import exact_argmin, limit_spread
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 
-Array = NDArray[np.float64]
 PARAMETRISATIONS = ("mup", "sp", "ntp")
 
 
@@ -131,7 +131,7 @@ def limit_lr_of(data: Regression, layers: int) -> float:
     return float(data.m * data.d * (correlation @ correlation) / (layers * (image @ image)))
 
 
-def sp_limit_lr(X: ArrayLike, y: ArrayLike, hidden_layers: int, theta0: ArrayLike) -> NDArray[np.float64]:
+def sp_limit_lr(X: ArrayLike, y: ArrayLike, hidden_layers: int, theta0: ArrayLike) -> Array:
     """The limit of n eta_n under SP (of eta_n under NTP), given the linear form at initialisation.
 
     ``(m / L) chi'K chi / |K chi|^2`` with ``chi = X theta_0 - y``. In the limit ``theta_0 ~ N(0, I / d)``

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.width.data import regression
 from lrtransfer.width.network import Network, one_step
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate, in_errors, mean_and_error
 from lrtransfer.numerics.fits import PowerLaw
 from lrtransfer.width.data import limit_lr
@@ -28,7 +29,6 @@ from lrtransfer.width.single_draw import Minima, lowest_minima, optimal_lr, trai
 from lrtransfer.width.spread import coefficient_draws, exact_argmin, sweep_error
 from lrtransfer.width.torch_sweeps import trained_losses
 
-Array = NDArray[np.float64]
 Times = Callable[[Array], Array]
 
 

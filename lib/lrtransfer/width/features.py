@@ -6,15 +6,14 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.fits import PowerLaw, line
 from lrtransfer.width.data import limit_lr_of, regression
 from lrtransfer.width.network import Trained, draw, explore, one_step, padded, rate_unit
 from lrtransfer.width.optimum import minimise_polynomial, report_edges
-
-Array = NDArray[np.float64]
 
 
 def feature_updates(

@@ -19,13 +19,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.lazy_gaussian import Euclidean, LazyGaussian, Rotated, Space
 from lrtransfer.width.data import PARAMETRISATIONS, Regression, width_of
 
-Array = NDArray[np.float64]
 _NODES = 48  # rates that fix the part of the weights several steps can reach
 
 

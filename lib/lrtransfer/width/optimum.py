@@ -9,13 +9,12 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.rates import OnEdgeWarning
 from lrtransfer.width.data import Regression, regression
-
-Array = NDArray[np.float64]
 
 # Losses this close (relative to the loss that can be gained at all) are a tie, and the smallest rate wins it.
 # With d = 1 every root of theta(eta) = slope has the same loss, zero, and only rounding tells them apart.

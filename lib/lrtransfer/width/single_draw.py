@@ -8,15 +8,15 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.rates import OnEdgeWarning
 from lrtransfer.width.data import Regression, limit_lr_of, regression
 from lrtransfer.width.network import Network, Trained, draw, explore, one_step, rate_unit
 from lrtransfer.width.optimum import interval_argument, minimise_polynomial, minimise_scan, scan_minima
 
-Array = NDArray[np.float64]
 _SCAN = 129  # rates in the scan of a loss curve after several steps
 
 

@@ -13,15 +13,15 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.width.data import limit_lr_of, regression
 from lrtransfer.width.network import draw, one_step
 from lrtransfer.width.optimum import coefficient_table, excess, interval_argument, minimise_polynomial, report_edges
 
-Array = NDArray[np.float64]
 STATISTICS = ("rms", "mean_abs", "abs_mean")
 _CELLS = 60  # cells on either side of the limit: spacings from a tenth of the scatter on
 

@@ -19,9 +19,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.sweeps.devices import resolve_device
 from lrtransfer.sweeps.optimisers import adam_, sgd_
 from lrtransfer.sweeps.run import curves_of, runs_of
@@ -30,7 +31,6 @@ from lrtransfer.width.data import regression, width_of
 if TYPE_CHECKING:
     import torch
 
-Array = NDArray[np.float64]
 ACTIVATIONS = ("linear", "relu")
 OPTIMISERS = ("gd", "adam")
 

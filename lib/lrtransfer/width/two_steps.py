@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.width.data import regression
-
-Array = NDArray[np.float64]
 
 
 def two_step_form(lrs: ArrayLike, X: ArrayLike, y: ArrayLike, hidden_layers: int) -> Array:

@@ -15,12 +15,13 @@ from scipy.integrate import solve_ivp
 
 from lrtransfer.depth.flow import rate_of_change
 from lrtransfer.depth.regimes import first_divergence
-from lrtransfer.depth.scalar_map import Floats, check_depth
+from lrtransfer.depth.scalar_map import check_depth
 from lrtransfer.depth.thresholds import crisis, end_of_two_cycle, flip_coefficient
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 
 
-def integrated_course(t: ArrayLike, alpha0: float, depth: float) -> Floats:
+def integrated_course(t: ArrayLike, alpha0: float, depth: float) -> Array:
     """The training curve alpha(t) at tau = 1 by DOP853 at relative tolerance 1e-12, which knows no closed form.
 
     Parameters
@@ -48,7 +49,7 @@ def integrated_course(t: ArrayLike, alpha0: float, depth: float) -> Floats:
     return answer.y[0]
 
 
-def half_times(total_weight: ArrayLike) -> Floats:
+def half_times(total_weight: ArrayLike) -> Array:
     """The step, interpolated, at which each run first has a total weight of one half.
 
     Parameters
@@ -79,10 +80,10 @@ class Thresholds:
     """
 
     depth: NDArray[np.int64]
-    flip: Floats
-    end: Floats
-    crisis: Floats
-    first: Floats
+    flip: Array
+    end: Array
+    crisis: Array
+    first: Array
 
 
 def thresholds(depths: ArrayLike, *, steps: int, spacing: float, deepest: int = 8) -> Thresholds:

@@ -17,9 +17,10 @@ from scipy.optimize import brentq
 
 from lrtransfer.depth.dynamics import gradient_descent, loss
 from lrtransfer.depth.full_network import Curvatures, full_gradient_descent, full_hessian
-from lrtransfer.depth.scalar_map import Floats, check_arch, check_depth, check_r
+from lrtransfer.depth.scalar_map import check_arch, check_depth, check_r
 from lrtransfer.depth.scaling import max_stable_lr, sharpness
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 
 DIFFERENCE = 1e-4  # of a weight: half the distance of a central difference
 
@@ -44,8 +45,8 @@ def minimum_weight(depth: int, r: float, arch: str = "chain") -> float:
 class MeasuredOrders:
     """Curvatures by brute force: the top eigenvalue, the largest of the others, and the three orders; each (D,)."""
 
-    top: Floats
-    others: Floats
+    top: Array
+    others: Array
     orders: Curvatures
 
 
@@ -82,7 +83,7 @@ def measured_orders(depths: ArrayLike, r: float, mu_xx: float) -> MeasuredOrders
     return MeasuredOrders(top, others, Curvatures(right, first, last))
 
 
-def hessian_ratio(depths: ArrayLike, r: float, arch: str) -> Floats:
+def hessian_ratio(depths: ArrayLike, r: float, arch: str) -> Array:
     """Top eigenvalue of the full Hessian at the minimum, over the closed form S; shape (D,), 1 where S is right.
 
     Parameters
@@ -97,7 +98,7 @@ def hessian_ratio(depths: ArrayLike, r: float, arch: str) -> Floats:
     return np.array(tops)
 
 
-def landscape_ratio(depths: ArrayLike, r: float, arch: str) -> Floats:
+def landscape_ratio(depths: ArrayLike, r: float, arch: str) -> Array:
     """Curvature of the plotted landscape at its minimum over L S, by central differences; shape (D,).
 
     Parameters
@@ -145,14 +146,14 @@ class UnbalancedDescent:
 
     lr: float
     edge: float
-    flow: Floats
-    weights: Floats
-    loss: Floats
+    flow: Array
+    weights: Array
+    loss: Array
     steps: NDArray[np.int64]
-    sharpness: Floats
+    sharpness: Array
 
 
-def flow_minimum(weights: ArrayLike, r: float) -> Floats:
+def flow_minimum(weights: ArrayLike, r: float) -> Array:
     """The minimum of the chain to which gradient flow goes from positive weights: w_l^2 + s with product r^2.
 
     The flow adds the same to the squares of all weights, so one root s gives the end.

@@ -23,15 +23,16 @@ from lrtransfer.depth.criteria import rule_lr, sweep
 from lrtransfer.depth.dynamics import gradient_descent, total_weight
 from lrtransfer.depth.experiments.minima import minimum_weight
 from lrtransfer.depth.fitted_rule import POWERS, TransferFit, UnresolvedDataWarning, fit_transfer
-from lrtransfer.depth.scalar_map import Floats, check_depth
+from lrtransfer.depth.scalar_map import check_depth
 from lrtransfer.depth.scaling import agnostic_optimum, max_stable_lr, transfer_lr
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.rates import OnEdgeWarning, best_lr
 
 
 def rate_panel(
     depths: ArrayLike, r: float, arch: str = "chain", rule: str = "exact", *, points: int = 100
-) -> tuple[Floats, Floats]:
+) -> tuple[Array, Array]:
     """One panel of Fig. 2: the loss after 30 steps for every depth, over rates in units of a rule.
 
     Parameters
@@ -54,7 +55,7 @@ def rate_panel(
     return x, sweep(x[:, None], depths, r, arch, rule)
 
 
-def fastest_rate(depths: ArrayLike, r: float, arch: str = "chain", rule: str = "exact") -> Floats:
+def fastest_rate(depths: ArrayLike, r: float, arch: str = "chain", rule: str = "exact") -> Array:
     """The rate of fastest convergence at the end of training, in units of a rule, found by runs and no closed form.
 
     One step from next to the minimum falls short of it at lower rates and goes beyond it at higher ones; bisection
@@ -104,7 +105,7 @@ def power_law_error(source: int, targets: ArrayLike, ratios: ArrayLike, *, expon
     return float(np.abs(-powers * np.log2(depths / source) - exact).max(axis=(1, 2)).min())
 
 
-def carried_rate(source: ArrayLike, depth: int, r: ArrayLike) -> Floats:
+def carried_rate(source: ArrayLike, depth: int, r: ArrayLike) -> Array:
     """The rate that the 1/L rule brings from a source depth, in units of the chain's exact rule at ``depth``.
 
     At the source it is 1/tau = 1, so this is r^(2 (1/L0 - 1/L)).
@@ -141,7 +142,7 @@ def targets_reached(source: int, depth: int, targets: ArrayLike, *, threshold: f
     return sweep(r ** (2 * (1 / source - 1 / depth)), depth, r) < threshold
 
 
-def pooled_errors(spreads: ArrayLike, spacing: float) -> Floats:
+def pooled_errors(spreads: ArrayLike, spacing: float) -> Array:
     """Standard errors of log2 of best rates: that over seeds, and a grid of rates that is even to ``spacing``.
 
         (spread^2 + spacing^2 / 12)^(1/2)
@@ -161,7 +162,7 @@ def pooled_errors(spreads: ArrayLike, spacing: float) -> Floats:
     return np.hypot(arguments.finite("spreads", spreads, minimum=0.0), spacing / np.sqrt(12.0))
 
 
-def best_rates(lrs: ArrayLike, losses: ArrayLike) -> tuple[Floats, Floats]:
+def best_rates(lrs: ArrayLike, losses: ArrayLike) -> tuple[Array, Array]:
     """Best rates of sweeps over several depths with one grid of rates, and their errors.
 
     Parameters
@@ -184,7 +185,7 @@ def best_rates(lrs: ArrayLike, losses: ArrayLike) -> tuple[Floats, Floats]:
     return np.array([one.lr for one in best]), pooled_errors([one.spread for one in best], spacing)
 
 
-def recorded_rates(record: Mapping[str, Any], **settings: Any) -> tuple[NDArray[np.int64], Floats, Floats]:
+def recorded_rates(record: Mapping[str, Any], **settings: Any) -> tuple[NDArray[np.int64], Array, Array]:
     """Best rates over depth in a record of sweeps (``sweeps.records.read``), with their errors.
 
     Parameters
@@ -233,10 +234,10 @@ class Predictions:
 
     fit: TransferFit
     depths: tuple[int, ...]
-    fitted: Floats
-    errors: Floats
-    agnostic: Floats
-    power: Floats
+    fitted: Array
+    errors: Array
+    agnostic: Array
+    power: Array
 
 
 def compare_predictions(

@@ -11,16 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.layers.circle import one_number
 from lrtransfer.layers.deep import over_draws
 from lrtransfer.layers.dense import chain_losses, two_layer_losses
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate, mean_and_error
 from lrtransfer.rates import curve_minimum
-
-Array = NDArray[np.float64]
 
 
 def balance_runs(

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.layers.circle import in_critical_units, one_number, squared, width_argument
 from lrtransfer.layers.slider import rule
 from lrtransfer.numerics import arguments
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from lrtransfer.numerics.arrays import Array, Complex
 
 
 def circle_points(theta: ArrayLike) -> Complex:

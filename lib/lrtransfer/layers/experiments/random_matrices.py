@@ -8,15 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lrtransfer.layers.circle import one_number, width_argument
 from lrtransfer.layers.dense import two_layer_descent
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.numerics.random import haar_orthogonal
-
-Array = NDArray[np.float64]
 
 
 def haar_traces(h: int, powers: int, draws: int, rng: np.random.Generator) -> Estimate:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.layers.balance import crossings
 from lrtransfer.layers.circle import balance_curvature, expected_loss, one_number, width_argument
@@ -16,8 +16,7 @@ from lrtransfer.layers.decomposition import proposition_bound, self_interaction
 from lrtransfer.layers.deep import deep_loss_course
 from lrtransfer.layers.relu import train_three_layers
 from lrtransfer.numerics import arguments
-
-Array = NDArray[np.float64]
+from lrtransfer.numerics.arrays import Array
 
 
 def interaction_over_bound(alpha: float, widths: Sequence[int], steps: int) -> Array:

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.layers.relu import train_three_layers
 from lrtransfer.layers.schedule import SCHEDULES, LayerRun, two_layer_schedule
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.layers.circle import loss_course
 from lrtransfer.layers.closed_forms import (
@@ -17,8 +17,8 @@ from lrtransfer.layers.closed_forms import (
 )
 from lrtransfer.layers.deep import deep_loss_course
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 
-Array = NDArray[np.float64]
 PRINTED: dict[tuple[int, int], Callable[..., Array]] = {
     (2, 1): one_step_loss,
     (2, 2): two_step_loss,

@@ -8,17 +8,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lrtransfer.images.catalogue import load
 from lrtransfer.numerics.arguments import count, finite, one, positive, refuse
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.residual.networks.settings import NetworkSettings, ResNet, check_settings
 from lrtransfer.residual.networks.stepping import optimiser_of, root_mean_square
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lrtransfer.numerics.arguments import choice, refuse
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate, mean_and_error
 from lrtransfer.page.scale import runs_folder
 from lrtransfer.rates import BestLR, Drift, OnEdgeWarning, best_lr, drift
@@ -24,7 +24,6 @@ from lrtransfer.residual.networks.training import train_sweep
 if TYPE_CHECKING:
     from lrtransfer.sweeps.store import Store
 
-Array = NDArray[np.float64]
 SWEPT = ("lr", "momentum", "weight_decay", "gamma0")
 
 

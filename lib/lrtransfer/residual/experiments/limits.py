@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate, in_errors, mean_and_error
 from lrtransfer.residual.theory.gaps import Gap
 from lrtransfer.residual.theory.lazy import relu_ntk
 from lrtransfer.residual.theory.lazy_outputs import lazy_outputs
 from lrtransfer.residual.theory.linear_limit import linear_kernels
 from lrtransfer.residual.theory.trained_ensemble import train_ensemble
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.numerics.arguments import choice, refuse
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.numerics.fits import power_by_seed
 from lrtransfer.numerics.jackknife import half_error
@@ -18,8 +19,6 @@ from lrtransfer.residual.networks.coordinates import CoordinateCheck
 
 if TYPE_CHECKING:
     from lrtransfer.residual.experiments.families import FamilyResult
-
-Array = NDArray[np.float64]
 
 
 def move(first: BestLR, last: BestLR) -> Estimate:

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.numerics.arguments import refuse
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.residual.experiments.families import FamilyResult
 from lrtransfer.residual.experiments.readings import gain
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lrtransfer.images.catalogue import load
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.residual.networks.parametrisation import table1
 from lrtransfer.residual.networks.settings import ResidualMLP
-
-Array = NDArray[np.float64]
 
 
 def built_row(parametrisation: str, width: int, depth: int, gamma0: float = 1.0, seed: int = 0) -> Array:

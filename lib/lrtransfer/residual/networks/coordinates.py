@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer.numerics.arguments import choice, count, one, positive, refuse
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.fits import power_by_seed
 from lrtransfer.residual.networks.settings import NetworkSettings, check_settings
 from lrtransfer.residual.networks.stepping import optimiser_of
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from torch.optim import Optimizer
 
     from lrtransfer.modules.watching import Place
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer.numerics.arguments import choice, count, refuse
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.residual.networks.shared_settings import ACTIVATIONS, NetworkSettings
 from lrtransfer.sweeps.task_registry import settings_from
 
@@ -250,7 +251,7 @@ def evaluation_steps(settings: NetworkSettings) -> NDArray[np.int64]:
     return np.append(regular, settings.steps)
 
 
-def schedule_factors(settings: NetworkSettings) -> NDArray[np.float64]:
+def schedule_factors(settings: NetworkSettings) -> Array:
     """Rate of every update over the base rate.
 
     With w = ``warmup_steps`` and T = ``steps``, update t = 0 .. T - 1 has

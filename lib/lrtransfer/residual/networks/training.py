@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.images.catalogue import KNOWN, load
 from lrtransfer.images.dataset import Dataset
 from lrtransfer.numerics.arguments import count, function, methods, positive, refuse
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.residual.networks.settings import (
     NetworkSettings,
     ResidualMLP,
@@ -36,12 +37,10 @@ __all__ = ["ResidualMLP", "Store", "final_losses", "group_size", "resolve_device
 class Store(Protocol):
     """Keeps the curves of finished runs; ``lrtransfer.sweeps.store`` has one in SQLite."""
 
-    def get(self, settings: NetworkSettings, lr: float, seed: int) -> NDArray[np.float64] | None:
+    def get(self, settings: NetworkSettings, lr: float, seed: int) -> Array | None:
         """The curve (evaluations,) of a finished run, or None."""
 
-    def put(
-        self, settings: NetworkSettings, lr: float, seed: int, curve: NDArray[np.float64], seconds: float, device: str
-    ) -> None:
+    def put(self, settings: NetworkSettings, lr: float, seed: int, curve: Array, seconds: float, device: str) -> None:
         """Keep the curve of a run that took ``seconds`` on ``device``."""
 
 
@@ -55,7 +54,7 @@ def train_runs(
     progress: Callable[[int], None] | None = None,
     precision: str = "float32",
     compile: bool = False,
-) -> NDArray[np.float64]:
+) -> Array:
     """Train R runs together, run i at rate ``lrs[i]`` from seed ``seeds[i]``, and return their learning curves.
 
     A seed fixes the initial weights and the minibatches, for all rates and parametrisations alike (common random
@@ -130,7 +129,7 @@ def train_sweep(
     device: str = "auto",
     executor: Executor | None = None,
     store: Store | None = None,
-) -> NDArray[np.float64]:
+) -> Array:
     """Train a network at every rate and seed, in batched groups, and return its learning curves.
 
     Measuring after every update costs more than training: with the default settings a sweep takes about three times as
@@ -183,7 +182,7 @@ def final_losses(
     device: str = "auto",
     executor: Executor | None = None,
     store: Store | None = None,
-) -> NDArray[np.float64]:
+) -> Array:
     """The last row of ``train_sweep``: the same runs, evaluated at the end only.
 
     Parameters
@@ -250,7 +249,7 @@ def checked_data(settings: NetworkSettings) -> Dataset:
     return data
 
 
-def checked_rates(lrs: ArrayLike) -> NDArray[np.float64]:
+def checked_rates(lrs: ArrayLike) -> Array:
     """``lrs`` as an array of one rate or more, each within float32; ``ValueError`` otherwise."""
     rates = positive("lrs", lrs)
     if rates.ndim != 1 or rates.size == 0:

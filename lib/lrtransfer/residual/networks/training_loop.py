@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lrtransfer.images.dataset import Dataset
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.random import stream
 from lrtransfer.residual.networks.residual_mlp import HandBatched
 from lrtransfer.residual.networks.settings import (
@@ -86,7 +87,7 @@ def run_group(
     progress: Callable[[int], None] | None = None,
     precision: str = "float32",
     compiled: bool = False,
-) -> NDArray[np.float64]:
+) -> Array:
     """Train R runs together, run i at ``lrs[i]`` from ``seeds[i]``: curves (evaluations, R). See ``train_runs``."""
     s = settings
     engine: Engine

@@ -10,13 +10,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.residual.theory.descent import FiniteRun
 from lrtransfer.residual.theory.lazy import linear_ntk
-
-Array = NDArray[np.float64]
 
 FEWEST = 6  # draws for a mean with the four controls of ``initial_controls``, with a degree of freedom left
 

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 
-Array = NDArray[np.float64]
 Descent = tuple[Array, Array, Array, Array]
 
 ACTIVATIONS = ("linear", "relu", "tanh")

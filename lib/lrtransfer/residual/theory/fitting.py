@@ -14,14 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.numerics.fits import line
 from lrtransfer.residual.theory.control_variates import FEWEST, controlled_mean, initial_controls
 from lrtransfer.residual.theory.descent import FiniteRun
 from lrtransfer.residual.theory.linear_limit import best_theory_lr
 from lrtransfer.residual.theory.trained_ensemble import train_ensemble
-
-Array = NDArray[np.float64]
 
 
 def fitting_lr(lrs: ArrayLike, outputs: ArrayLike, target: float = 1.0) -> Array:

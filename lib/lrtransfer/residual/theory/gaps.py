@@ -16,14 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import mean_and_error
 from lrtransfer.numerics.fits import PowerLaw, power_law
 from lrtransfer.residual.theory.control_variates import FEWEST, controlled_mean, initial_controls
 from lrtransfer.residual.theory.linear_limit import linear_kernels
 from lrtransfer.residual.theory.nonlinear_limit import NonlinearLimit, nonlinear_limit
 from lrtransfer.residual.theory.trained_ensemble import train_ensemble
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -28,13 +28,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
 from lrtransfer.numerics import arguments
-
-Array = NDArray[np.float64]
-
+from lrtransfer.numerics.arrays import Array
 
 LAYERS = ("read_in", "hidden", "readout")
 

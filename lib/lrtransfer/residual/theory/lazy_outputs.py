@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
-
-Array = NDArray[np.float64]
+from lrtransfer.numerics.arrays import Array
 
 
 def lazy_outputs(lr: float, kernel: ArrayLike, target: ArrayLike, steps: int) -> Array:

@@ -36,7 +36,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from lrtransfer.numerics.arrays import Array, Indices
 
 _PICARD = 80  # iterations; convergent runs take 15 to 25
 _CONVERGED, _FAILED = 1e-13, 1e-9  # relative change of a row
@@ -205,7 +205,7 @@ def at_layer_times(values: Array, tau: Array) -> Array:
 
 def layer_time_sweep(
     lr: Array, a: Array, steps: int, nodes: int, *, responses: bool = True
-) -> tuple[Array, Array, Array, NDArray[np.intp]]:
+) -> tuple[Array, Array, Array, Indices]:
     """Output and kernels at infinite depth, beta = 1/sqrt(L), at Chebyshev nodes of layer time.
 
     Parameters

@@ -19,13 +19,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.residual.theory.lazy import linear_ntk
 from lrtransfer.residual.theory.linear_fields import at_layer_times, block_sweep, layer_time_sweep
-
-Array = NDArray[np.float64]
 
 _NODES, _FEWER_NODES = 12, 9  # of layer time; the difference of the two is the reported error
 _STAND_IN = (24, 48, 96)  # depths extrapolated where the layer-time iteration fails

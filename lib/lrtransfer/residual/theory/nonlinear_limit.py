@@ -19,15 +19,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import mean_and_error
 from lrtransfer.numerics.lazy_gaussian import Euclidean, LazyGaussian, Rotated
 from lrtransfer.numerics.random import stream
 from lrtransfer.residual.theory.descent import Problem, activate, arrange, check_problem, descend
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

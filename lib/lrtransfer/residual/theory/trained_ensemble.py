@@ -17,14 +17,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.random import stream
 from lrtransfer.residual.theory.descent import FiniteRun, activate, arrange, check_problem, descend
 from lrtransfer.residual.theory.lazy import LAYERS, check_layers
-
-Array = NDArray[np.float64]
 
 _CACHE = 2**23  # bytes of weights trained together
 

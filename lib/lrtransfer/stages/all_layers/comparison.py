@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate, in_errors, mean_and_error
 from lrtransfer.stages.all_layers.training import AllLayersRun
 
-Array = NDArray[np.float64]
 CONFIDENCE = 0.999
 
 
@@ -133,7 +133,8 @@ def paired(run: AllLayersRun, one: str, other: str, stage: int = -1) -> Paired:
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         raise ValueError(f"Runs from {one!r} or {other!r} have diverged by stage {stage}: compare an earlier stage.")
     found = Estimate.of(np.log(first) - np.log(second))
-    return Paired(*found, *found.interval(CONFIDENCE), (first < second).mean(axis=-1))
+    low, high = found.interval(CONFIDENCE)
+    return Paired(found.mean, found.error, low, high, (first < second).mean(axis=-1))
 
 
 def geometric_band(run: AllLayersRun, init: str) -> Band:

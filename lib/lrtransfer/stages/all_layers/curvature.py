@@ -16,11 +16,9 @@ from __future__ import annotations
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lrtransfer.numerics import arguments
-
-Array = NDArray[np.float64]
+from lrtransfer.numerics.arrays import Array
 
 
 def transposed(a: Array) -> Array:

@@ -6,12 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.stages.all_layers.comparison import Interval, log_interval
 from lrtransfer.stages.all_layers.curvature import largest_curvature
 from lrtransfer.stages.all_layers.training import AllLayersRun
 from lrtransfer.stages.linear.problems import problem
-
-Array = NDArray[np.float64]
 
 
 def curvature_at_zero(kappas: ArrayLike, sigma: float, layers: int, *, d: int = 20, seed: int = 0) -> Array:

@@ -34,12 +34,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.stages.all_layers.curvature import end_to_end, gradients, largest_curvature, transposed
 from lrtransfer.stages.linear.course import EXPLODED, frobenius
 from lrtransfer.stages.linear.excess import default_beta
 from lrtransfer.stages.linear.problems import problem
 
-Array = NDArray[np.float64]
 INITS = ("stacking", "nesterov", "random", "zero")
 RATES = ("hessian", "shared", "depth", "printed")
 

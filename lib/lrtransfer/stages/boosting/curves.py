@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array, Indices
 from lrtransfer.stages.boosting.ensembles import METHODS, BoostingRun, Rest, runs_of
 from lrtransfer.stages.boosting.samples import SMOOTHNESS, Sample, checked_pair, load_sample
-
-Array = NDArray[np.float64]
 
 
 def boosting_curves(
@@ -109,7 +108,7 @@ def rate_study(
     return boosting_curves(sample, lr=rates / SMOOTHNESS[loss], **options)
 
 
-def chosen_rates(losses: ArrayLike) -> tuple[NDArray[np.intp], Array]:
+def chosen_rates(losses: ArrayLike) -> tuple[Indices, Array]:
     """Every method at the rate that is best for it on the first split, on the other splits.
 
     The split that chooses is not reported, so that no method is judged on what tuned it.

@@ -30,15 +30,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.stages.boosting.learners import Learner, kernel_smoother, tree_learner
 from lrtransfer.stages.boosting.samples import SMOOTHNESS, checked_pair, mean_loss, pseudo_residual
 from lrtransfer.stages.functional.convex import MOMENTA, momenta, nesterov
-
-Array = NDArray[np.float64]
-
 
 METHODS = ("zero", "stacking", "schedule", "corrected", "damped")
 

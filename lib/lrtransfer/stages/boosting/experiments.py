@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.stages.boosting.curves import chosen_rates, rate_study
 from lrtransfer.stages.boosting.ensembles import BoostingRun, boost, smoothed_nesterov
 from lrtransfer.stages.boosting.learners import kernel_smoother
 from lrtransfer.stages.boosting.samples import SMOOTHNESS, load_sample
 
-Array = NDArray[np.float64]
 PLAIN = ("zero", "stacking", "schedule")
 """The methods that have a Nesterov counterpart."""
 SPLIT = 300

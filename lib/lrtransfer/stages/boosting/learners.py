@@ -22,9 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array, Indices
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 EQUAL = (
     1 - 1e-12
 )  # gains so near to the largest are equal to it: two features that cut a sample alike differ by rounding
@@ -62,7 +61,7 @@ def tree_learner(X: ArrayLike, X_test: ArrayLike, depth: int) -> Learner:
     rows = int(np.prod(samples))  # trees for each target
 
     @cache
-    def forest(targets: int) -> tuple[Array, Array, Index, Array]:
+    def forest(targets: int) -> tuple[Array, Array, Indices, Array]:
         """Arguments of ``_grow`` that do not depend on r."""
         columns, unseen = (np.moveaxis(z, -1, 0) for z in (inputs, others))
         order = np.tile(np.argsort(columns.reshape(len(columns), rows, n), axis=-1, kind="stable"), (1, targets, 1))
@@ -138,7 +137,7 @@ def _inputs(X: ArrayLike, X_test: ArrayLike) -> tuple[Array, Array]:
     return inputs, others
 
 
-def _grow(r: Array, columns: Array, unseen: Array, order: Index, weights: Array, levels: int) -> tuple[Array, Array]:
+def _grow(r: Array, columns: Array, unseen: Array, order: Indices, weights: Array, levels: int) -> tuple[Array, Array]:
     """Trees on r (trees, n): their values at the examples, (trees n,), and at the test inputs.
 
     columns, unseen  features of examples and of test inputs, (features, trees n) and (features, trees m)
@@ -193,20 +192,20 @@ def _grow(r: Array, columns: Array, unseen: Array, order: Index, weights: Array,
     return mean[node], mean[there]
 
 
-def _weight(size: Index) -> Array:
+def _weight(size: Indices) -> Array:
     """The factor n / (k (n - k)) of a cut after each place, for nodes of so many examples; 0 after their last."""
     n = np.repeat(size, size)
     k = np.arange(n.size) - np.repeat(np.cumsum(size) - size, size) + 1
     return np.where(k < n, n / (k * np.maximum(n - k, 1)), 0.0)
 
 
-def _open(values: Array, examples: Index) -> NDArray[np.bool_]:
+def _open(values: Array, examples: Indices) -> NDArray[np.bool_]:
     """Whether a threshold lies after each place: none does between equal values."""
     rising = values.take(examples)
     return np.append(rising[1:] > rising[:-1], False)
 
 
-def _gain(centred: Array, examples: Index, weight: Array) -> Array:
+def _gain(centred: Array, examples: Indices, weight: Array) -> Array:
     """Of a cut after each place, the examples (trees n,) in order."""
     sums = np.cumsum(centred.take(examples).reshape(centred.shape), axis=1).ravel()
     sums *= sums
@@ -214,7 +213,7 @@ def _gain(centred: Array, examples: Index, weight: Array) -> Array:
     return sums
 
 
-def _parted(order: Index, high: NDArray[np.bool_], upper: NDArray[np.bool_]) -> Index:
+def _parted(order: Indices, high: NDArray[np.bool_], upper: NDArray[np.bool_]) -> Indices:
     """The order after a split: in every node the low side before the high one, each still rising.
 
     high  of an example, on which side it is; upper  of a place, which side it is for

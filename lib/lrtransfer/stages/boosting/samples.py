@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 
-Array = NDArray[np.float64]
 DATA = {"diabetes": "squared", "breast_cancer": "logistic", "digits": "logistic"}
 SMOOTHNESS = {"squared": 1.0, "logistic": 0.25}
 """L of each loss in function space, where every example has a value of its own: 1/L is the step of the theory."""

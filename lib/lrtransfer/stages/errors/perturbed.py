@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
-from lrtransfer.stages.linear.course import Floats
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.stages.linear.theory import constants
 
 PERTURBATIONS = ("none", "random", "adversarial")
@@ -33,12 +33,12 @@ class PerturbedRun:
         condition number
     """
 
-    y: Floats
-    x: Floats
-    z: Floats
-    deltas: Floats
-    gap: Floats
-    potential: Floats
+    y: Array
+    x: Array
+    z: Array
+    deltas: Array
+    gap: Array
+    potential: Array
     kappa: float
 
 
@@ -47,7 +47,7 @@ def perturbed_nesterov(
     start: ArrayLike,
     steps: int,
     *,
-    perturb: str | Callable[[Floats, Floats], Floats] = "none",
+    perturb: str | Callable[[Array, Array], Array] = "none",
     alpha: ArrayLike = 0.0,
     seed: int = 0,
 ) -> PerturbedRun:
@@ -120,7 +120,7 @@ def perturbed_nesterov(
     return PerturbedRun(y, x, z, deltas, gap, phi, float(top / mu))
 
 
-def _direction(found: object, shape: tuple[int, ...]) -> Floats:
+def _direction(found: object, shape: tuple[int, ...]) -> Array:
     """What a caller's ``perturb`` returned, if it is a vector a run."""
     towards = arguments.number("perturb", found)  # type: ignore[arg-type]
     pairs = list(zip(towards.shape[::-1], shape[::-1], strict=False))
@@ -131,11 +131,11 @@ def _direction(found: object, shape: tuple[int, ...]) -> Floats:
     return towards
 
 
-def _length(v: Floats) -> Floats:
+def _length(v: Array) -> Array:
     return np.sqrt((v * v).sum(axis=-1))
 
 
-def _unit(v: Floats) -> Floats:
+def _unit(v: Array) -> Array:
     """Unit vectors; the first axis where a vector is zero."""
     size = _length(v)[..., None]
     zero = size == 0

@@ -20,8 +20,9 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.stages.errors.perturbed import PerturbedRun, perturbed_nesterov
-from lrtransfer.stages.linear.course import Floats, default_beta
+from lrtransfer.stages.linear.course import default_beta
 from lrtransfer.stages.linear.theory import constants
 
 LIMIT = float(np.sqrt(1.5) - 0.5)
@@ -30,7 +31,7 @@ LIMIT = float(np.sqrt(1.5) - 0.5)
 
 def potential_growth(
     kappa: float, alpha: ArrayLike, perturb: str, runs: int, *, steps: int = 60, modes: int = 12, seed: int = 0
-) -> tuple[Floats, PerturbedRun]:
+) -> tuple[Array, PerturbedRun]:
     """The largest Phi(t) / Phi(t - 1) over runs from random starts, for each alpha.
 
     A lower bound of what errors can do: above 1 at some alpha proves that the potential can rise there, below 1 proves
@@ -77,7 +78,7 @@ def potential_growth(
     return np.where(np.isfinite(ratio), ratio, np.inf).max(axis=(0, 1)), run
 
 
-def critical_alpha(kappa: ArrayLike, *, modes: str = "all") -> Floats:
+def critical_alpha(kappa: ArrayLike, *, modes: str = "all") -> Array:
     """The largest alpha at which Phi(t) <= Phi(t - 1) for every state and every error, on quadratics.
 
     By the S-lemma Phi cannot rise exactly if, for one multiplier lambda >= 0 and every curvature h, the 3 x 3 form
@@ -113,7 +114,7 @@ def critical_alpha(kappa: ArrayLike, *, modes: str = "all") -> Floats:
     return np.vectorize(lambda k: _critical(float(k), modes), otypes=[float])(values)[()]
 
 
-def stability_alpha(kappa: ArrayLike) -> Floats:
+def stability_alpha(kappa: ArrayLike) -> Array:
     """The largest alpha at which no errors keep the iterates from converging, on quadratics with curvatures in [mu, L].
 
     It is 1 / max_{h, w} |G|, where G = (1 - e^{-iw}) q e^{-iw} / (1 - q (1 + beta) e^{-iw} + q beta e^{-2iw}) carries
@@ -178,7 +179,7 @@ def _critical(kappa: float, modes: str) -> float:
     return min(_best_multiplier(group, kappa, float(c.rho), gain) for group in groups)
 
 
-def _best_multiplier(h: Floats, kappa: float, rho: float, gain: float) -> float:
+def _best_multiplier(h: Array, kappa: float, rho: float, gain: float) -> float:
     """Over lambda = (1 + theta) times its least value; alpha^2 is quasi-concave in lambda, as the form is linear."""
     logs = np.linspace(-14.0, 16.0, 121) + 0.5 * np.log(kappa)  # the best theta grows like sqrt(kappa)
     values = _alpha_squared(np.exp(logs)[:, None], h, kappa, rho, gain).min(axis=1)
@@ -195,7 +196,7 @@ def _best_multiplier(h: Floats, kappa: float, rho: float, gain: float) -> float:
     return float(np.sqrt(max(-found.fun, values[best])))
 
 
-def _alpha_squared(theta: Floats, h: Floats, kappa: float, rho: float, gain: float) -> Floats:
+def _alpha_squared(theta: Array, h: Array, kappa: float, rho: float, gain: float) -> Array:
     """The alpha^2 at which the form becomes singular, for multiplier theta and curvature h (units mu); -1 for never.
 
     ``gain`` is the growth of the potential less 1. In y and x the entries are of size kappa and cancel to size 1; they
@@ -221,7 +222,7 @@ def _gain(kappa: float) -> tuple[float, float, float]:
     constants(kappa)  # refuses kappa <= 1
     beta = float(default_beta(kappa))
 
-    def squared(q: Floats | float) -> tuple[Floats, Floats]:
+    def squared(q: Array | float) -> tuple[Array, Array]:
         b = q * beta
         linear, constant, square = 2 * q * (1 + beta) * (1 + b) - 8 * b, (1 - q) ** 2, 4 * b
         u = np.minimum(np.sqrt(constant / square), 2.0)

@@ -26,15 +26,15 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import roots_sh_jacobi
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.fits import PowerLaw, power_law
 from lrtransfer.stages.linear.excess import default_beta
 from lrtransfer.stages.linear.speed import decay_rate
 
-Array = NDArray[np.float64]
 MOMENTA = ("zero", "stacking", "schedule")
 
 

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import in_errors, mean_and_error
 from lrtransfer.stages.functional.losses import SampleLoss
 from lrtransfer.stages.functional.operators import bent_problem, smooth_extension, train
 from lrtransfer.stages.functional.steps import early_stopped, random_steps, smoothed
-from lrtransfer.stages.linear.course import Floats
 
 
-def flow_departures(loss: SampleLoss, start: ArrayLike, times: ArrayLike, steps: int) -> Floats:
+def flow_departures(loss: SampleLoss, start: ArrayLike, times: ArrayLike, steps: int) -> Array:
     """How far gradient flow stopped at time s is from the one step F - s grad l(F), relative to that step's length.
 
     Parameters
@@ -59,8 +59,8 @@ class MeanStage:
         its distance from a step on the loss itself
     """
 
-    from_smoothed: Floats
-    from_plain: Floats
+    from_smoothed: Array
+    from_plain: Array
 
 
 def mean_stage(
@@ -99,7 +99,7 @@ def mean_stage(
     return MeanStage(*(in_errors(mean - (now - step * slope), error) for slope in gradients))
 
 
-def copy_rule(betas: ArrayLike) -> Callable[[list[Floats]], Floats]:
+def copy_rule(betas: ArrayLike) -> Callable[[list[Array]], Array]:
     """The rule for ``explicit_sum`` that begins function t + 1 at betas[t] times the last.
 
     Parameters
@@ -116,7 +116,7 @@ def copy_rule(betas: ArrayLike) -> Callable[[list[Floats]], Floats]:
     return lambda functions: share[len(functions) - 1] * functions[-1]
 
 
-def bent_gaps(sigmas: ArrayLike, stages: int, *, beta: float) -> Floats:
+def bent_gaps(sigmas: ArrayLike, stages: int, *, beta: float) -> Array:
     """Largest distance between stacking and Nesterov on ``bent_problem(sigma)``, nonlinear layers, for each sigma.
 
     The distance of two predictors is the root of the mean over points of |F(x) - G(x)|^2; largest over the stages.

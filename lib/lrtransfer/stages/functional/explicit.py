@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.stages.functional.losses import SampleLoss, predictions
-from lrtransfer.stages.linear.course import EXPLODED, Floats, SingularIterate, frobenius, spectrum, square
+from lrtransfer.stages.linear.course import EXPLODED, SingularIterate, frobenius, spectrum, square
 
-Rule = Callable[[list[Floats]], ArrayLike]  # from the functions or layers so far, first one first, to the next one
+Rule = Callable[[list[Array]], ArrayLike]  # from the functions or layers so far, first one first, to the next one
 
 
 class ExplicitRun(NamedTuple):
@@ -36,12 +37,12 @@ class ExplicitRun(NamedTuple):
         excess loss of each, (T + 1,)
     """
 
-    layers: Floats
-    products: Floats
-    excess: Floats
+    layers: Array
+    products: Array
+    excess: Array
 
 
-def explicit_sum(loss: SampleLoss, start: ArrayLike, stages: int, begin: Rule, *, step: float) -> Floats:
+def explicit_sum(loss: SampleLoss, start: ArrayLike, stages: int, begin: Rule, *, step: float) -> Array:
     """Predictors F_t = f_0 + .. + f_t of an additive ensemble on its sample.
 
         f0 = begin([f_0, .., f_t]),     f_{t+1} = f0 - step grad l(f_0 + .. + f_t + f0)
@@ -125,7 +126,7 @@ def explicit_layers(teacher: ArrayLike, covariance: ArrayLike, stages: int, begi
     far = EXPLODED * max(float(frobenius(goal)), float(frobenius(eye)))
     products, layers = np.full((total + 1, *goal.shape), np.inf), np.full((total, *goal.shape), np.inf)
     products[0] = eye
-    grown: list[Floats] = []
+    grown: list[Array] = []
     for t in range(total):
         below = eye
         for w in grown:
@@ -185,7 +186,7 @@ def explicit_skips(teacher: ArrayLike, covariance: ArrayLike, stages: int, *, be
         raise arguments.refuse("beta", beta, "in [0, 1]")
     eye, layers = np.eye(len(goal)), np.zeros((total, *goal.shape))
 
-    def outputs(count: int) -> list[Floats]:
+    def outputs(count: int) -> list[Array]:
         """F_0 .. F_count, from the layers and skips alone."""
         found = [eye]
         for t in range(count):
@@ -206,7 +207,7 @@ def explicit_skips(teacher: ArrayLike, covariance: ArrayLike, stages: int, *, be
 
 def last_layer_descent(
     teacher: ArrayLike, covariance: ArrayLike, stages: int, *, step: float, start: ArrayLike
-) -> Floats:
+) -> Array:
     """Stages whose step is taken on the last layer's weights, not on the function.
 
         W_{t+1} = W_t - step (W_t - W*) Sigma W_t' W_t,     new layers at zero
@@ -253,7 +254,7 @@ def last_layer_descent(
     return distances
 
 
-def _begun(made: object, shape: tuple[int, ...]) -> Floats:
+def _begun(made: object, shape: tuple[int, ...]) -> Array:
     """What a rule made: a function or layer of the shape of the others, or the number 0 for one that is zero."""
     initial = arguments.number("begin", made)  # type: ignore[arg-type]
     if initial.shape != shape and not (initial.ndim == 0 and initial == 0):

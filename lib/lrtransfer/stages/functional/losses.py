@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
-from lrtransfer.stages.linear.course import Floats
+from lrtransfer.numerics.arrays import Array
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class SampleLoss:
         (m, d) of the predictions it takes; None where that is not known
     """
 
-    value: Callable[[Floats], Floats]
-    gradient: Callable[[Floats], Floats]
+    value: Callable[[Array], Array]
+    gradient: Callable[[Array], Array]
     smoothness: float
     convexity: float
     shape: tuple[int, int] | None = None
@@ -106,7 +106,7 @@ def logistic_loss(labels: ArrayLike, ridge: float = 0.0) -> SampleLoss:
     )
 
 
-def predictions(name: str, value: ArrayLike, loss: SampleLoss) -> Floats:
+def predictions(name: str, value: ArrayLike, loss: SampleLoss) -> Array:
     """Checked predictions that a loss takes.
 
     Parameters
@@ -138,7 +138,7 @@ def predictions(name: str, value: ArrayLike, loss: SampleLoss) -> Floats:
     return array
 
 
-def sample_rows(name: str, value: ArrayLike) -> Floats:
+def sample_rows(name: str, value: ArrayLike) -> Array:
     """Finite values (m, d), one row a point of the sample."""
     array = arguments.finite(name, value)
     if array.ndim != 2 or not array.size:

@@ -29,19 +29,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.stages.functional.losses import SampleLoss, predictions, sample_rows, squared_loss
-from lrtransfer.stages.linear.course import Floats
 
 INITS = ("zero", "random", "stacking", "nesterov")
 
 
-Function = Callable[[Floats], Floats]
+Function = Callable[[Array], Array]
 
 
-Extension = Callable[[Floats, Floats], Function]
+Extension = Callable[[Array, Array], Function]
 
 
-Draw = Callable[[np.random.Generator, Floats], Floats]
+Draw = Callable[[np.random.Generator, Array], Array]
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ class FunctionalRun:
         from Nesterov; 0 for everything else and where f_t = 0
     """
 
-    predictions: Floats
-    starts: Floats
-    losses: Floats
-    drift: Floats
+    predictions: Array
+    starts: Array
+    losses: Array
+    drift: Array
 
 
 def train(
@@ -158,7 +158,7 @@ def train(
     return FunctionalRun(path, np.array(starts).reshape(stages, *first.shape), loss.value(path), np.array(drift))
 
 
-def bent_problem(sigma: float, *, m: int = 60, convexity: float = 0.01, seed: int = 4) -> tuple[SampleLoss, Floats]:
+def bent_problem(sigma: float, *, m: int = 60, convexity: float = 0.01, seed: int = 4) -> tuple[SampleLoss, Array]:
     """A nonlinear target at distance sigma from the identity, on m points of the square [-1, 1]^2.
 
         y = x + sigma (sin 2 x_2, x_2 cos 2 x_1),    loss of Eq. 22's form with metric diag(1, convexity)
@@ -196,7 +196,7 @@ def bent_problem(sigma: float, *, m: int = 60, convexity: float = 0.01, seed: in
     return squared_loss(points + far * bend, metric=np.diag([1.0, small])), points
 
 
-def linear_extension(points: Floats, values: Floats) -> Function:
+def linear_extension(points: Array, values: Array) -> Function:
     """The linear map that fits values at points best: exact where they are linear and the points span.
 
     Parameters
@@ -213,7 +213,7 @@ def linear_extension(points: Floats, values: Floats) -> Function:
     return lambda at: at @ weights
 
 
-def smooth_extension(points: Floats, values: Floats) -> Function:
+def smooth_extension(points: Array, values: Array) -> Function:
     """The thin-plate spline through values at distinct points: exact there, smooth between.
 
     Parameters

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.stages.functional.losses import SampleLoss, predictions
-from lrtransfer.stages.linear.course import Floats
 
 
-def random_steps(loss: SampleLoss, predictor: ArrayLike, noise: ArrayLike, lam: float) -> Floats:
+def random_steps(loss: SampleLoss, predictor: ArrayLike, noise: ArrayLike, lam: float) -> Array:
     """Where stages that begin at F + g end, for each g.
 
         F + g - grad l(F + g)/lam
@@ -42,7 +42,7 @@ def random_steps(loss: SampleLoss, predictor: ArrayLike, noise: ArrayLike, lam: 
     return begin - loss.gradient(begin) / arguments.one("lam", arguments.positive("lam", lam))
 
 
-def smoothed(loss: SampleLoss, predictor: ArrayLike, scale: ArrayLike, nodes: int = 60) -> tuple[Floats, Floats]:
+def smoothed(loss: SampleLoss, predictor: ArrayLike, scale: ArrayLike, nodes: int = 60) -> tuple[Array, Array]:
     """Value and gradient at F of the smoothed loss E l(F + g), g_i Gaussian of mean 0 and deviation ``scale``_i.
 
     By Gauss-Hermite quadrature, exact for polynomials of degree below 2 ``nodes``: the loss is a mean over points, and
@@ -83,7 +83,7 @@ def smoothed(loss: SampleLoss, predictor: ArrayLike, scale: ArrayLike, nodes: in
     return np.asarray(w @ loss.value(at)), np.tensordot(w, loss.gradient(at), 1)
 
 
-def minimise_stage(loss: SampleLoss, begin: ArrayLike, lam: float, *, linearised: bool = True) -> Floats:
+def minimise_stage(loss: SampleLoss, begin: ArrayLike, lam: float, *, linearised: bool = True) -> Array:
     """The minimiser of Assumption 2.1 by an actual minimisation (L-BFGS, started at 0).
 
     Parameters
@@ -114,7 +114,7 @@ def minimise_stage(loss: SampleLoss, begin: ArrayLike, lam: float, *, linearised
     pull = arguments.one("lam", arguments.positive("lam", lam))
     slope = loss.gradient(f0)
 
-    def objective(flat: Floats) -> tuple[float, Floats]:
+    def objective(flat: Array) -> tuple[float, Array]:
         f = flat.reshape(f0.shape)
         away = f - f0
         if linearised:
@@ -127,7 +127,7 @@ def minimise_stage(loss: SampleLoss, begin: ArrayLike, lam: float, *, linearised
     return minimize(objective, np.zeros(f0.size), jac=True, method="L-BFGS-B", options=options).x.reshape(f0.shape)
 
 
-def early_stopped(loss: SampleLoss, begin: ArrayLike, lr: float, steps: int) -> Floats:
+def early_stopped(loss: SampleLoss, begin: ArrayLike, lr: float, steps: int) -> Array:
     """What the assumption stands for: functional gradient steps from F0, and no more.
 
     Parameters

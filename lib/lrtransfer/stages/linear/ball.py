@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
-from lrtransfer.stages.linear.course import Floats, Setting, default_beta
+from lrtransfer.numerics.arrays import Array
+from lrtransfer.stages.linear.course import Setting, default_beta
 from lrtransfer.stages.linear.theory import at_least, printed_alpha
 
 
@@ -24,8 +25,8 @@ class Ball:
         distance |W_t - W*| along the run
     """
 
-    delta: Floats
-    eta: Floats
+    delta: Array
+    eta: Array
 
 
 def ball(
@@ -73,7 +74,7 @@ def ball(
     return Ball((strong * eta**2 / 16)[()], eta[()])
 
 
-def edge_start(teacher: ArrayLike, covariance: ArrayLike, delta: ArrayLike) -> Floats:
+def edge_start(teacher: ArrayLike, covariance: ArrayLike, delta: ArrayLike) -> Array:
     """A start on the way from the teacher to the identity whose excess loss is delta: the edge of the ball.
 
         W_0 = W* + c (I - W*),    c > 0 such that (1/2) Tr((W_0 - W*) Sigma (W_0 - W*)') = delta

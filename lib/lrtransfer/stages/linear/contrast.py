@@ -16,15 +16,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import FAILS, HOLDS, OPEN
 from lrtransfer.stages.all_layers.comparison import Interval, log_interval
 from lrtransfer.stages.linear.course import METHODS
 from lrtransfer.stages.linear.speed import first_below
 
-Array = NDArray[np.float64]
 NO_ADVANTAGE, MUCH_FASTER, MIRRORS = 1.5, 2.0, 1.2
 SENTENCES = ("no advantage", "much faster", "mirrors")
 AXES = ("loss", "stages")

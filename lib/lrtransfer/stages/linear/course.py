@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 
-Floats = NDArray[np.float64]
 METHODS = ("gd", "stacking", "nesterov")
 _EPS = float(np.finfo(np.float64).eps)
 SAFE = 0.1 / _EPS  # a condition number, in Frobenius norms, at which rounding leaves no doubt that there is an inverse
@@ -21,7 +21,7 @@ class SingularIterate(ArithmeticError):
     """A stacked network became singular, so the layer to copy, w_t = W_t W_{t-1}^{-1} - I, does not exist."""
 
 
-def default_beta(kappa: ArrayLike) -> Floats:
+def default_beta(kappa: ArrayLike) -> Array:
     """Nesterov's momentum, (sqrt(kappa) - 1)/(sqrt(kappa) + 1).
 
     Parameters
@@ -77,13 +77,13 @@ class Setting:
         self.start = np.broadcast_to(given.get("start", np.eye(d)), self.shape)
         self.previous = np.broadcast_to(given.get("previous", self.start), self.shape)
         self.scale = np.maximum(*(frobenius(m) for m in (self.teacher, self.start)))
-        self.top: Floats = np.broadcast_to(eigenvalues[..., -1], lead)
-        self.mu: Floats = np.broadcast_to(eigenvalues[..., 0], lead)
+        self.top: Array = np.broadcast_to(eigenvalues[..., -1], lead)
+        self.mu: Array = np.broadcast_to(eigenvalues[..., 0], lead)
         self.kappa = self.top / self.mu
         chosen = default_beta(self.kappa) if beta is None else arguments.finite("beta", beta)
-        self.beta: Floats = np.broadcast_to(chosen, lead)
+        self.beta: Array = np.broadcast_to(chosen, lead)
 
-    def course(self) -> Iterator[Floats]:
+    def course(self) -> Iterator[Array]:
         """The errors E_0, E_1, .. E_stages, each (..., d, d)."""
         shrink = np.eye(self.shape[-1]) - self.covariance / self.top[..., None, None]
         momentum = self.beta[..., None, None]
@@ -104,7 +104,7 @@ class Setting:
                 error = np.where(np.asarray(gone)[..., None, None], np.inf, error)
             yield error
 
-    def _copied(self, before: Floats, step: Floats, t: int) -> Floats:
+    def _copied(self, before: Array, step: Array, t: int) -> Array:
         """The layer w_t = (W_t - W_{t-1}) W_{t-1}^{-1}; 0 where nothing moved, NaN where the run has diverged."""
         squares = np.einsum("...ij,...ij->...", step, step)
         moved = np.asarray((squares > 0) & (squares < np.inf))
@@ -135,7 +135,7 @@ class Setting:
             )
         return step @ inverse
 
-    def losses(self) -> Floats:
+    def losses(self) -> Array:
         """Excess loss along the course, (stages + 1, ...), of some stages at a time: all would be kept, one is slow."""
         course, losses = self.course(), []
         some = max(1, 100_000 // max(1, int(np.prod(self.shape))))
@@ -143,7 +143,7 @@ class Setting:
             losses.append(self.excess(np.stack(block)))
         return np.concatenate(losses)
 
-    def excess(self, errors: Floats) -> Floats:
+    def excess(self, errors: Array) -> Array:
         """Excess loss of errors (..., d, d)."""
         gone = np.asarray(~np.isfinite(errors).all(axis=(-2, -1)))
         kept = np.where(gone[..., None, None], 0.0, errors)
@@ -152,7 +152,7 @@ class Setting:
         return np.where(gone | ~np.isfinite(loss), np.inf, np.maximum(loss, 0.0))
 
 
-def square(name: str, value: ArrayLike) -> Floats:
+def square(name: str, value: ArrayLike) -> Array:
     """A finite array of square matrices.
 
     Parameters
@@ -178,7 +178,7 @@ def square(name: str, value: ArrayLike) -> Floats:
     return array
 
 
-def spectrum(covariance: Floats) -> Floats:
+def spectrum(covariance: Array) -> Array:
     """Eigenvalues of checked symmetric positive definite matrices.
 
     Parameters
@@ -215,7 +215,7 @@ def spectrum(covariance: Floats) -> Floats:
     return eigenvalues
 
 
-def frobenius(matrices: Floats) -> Floats:
+def frobenius(matrices: Array) -> Array:
     """Frobenius norm, without overflow or underflow on the way.
 
     Parameters
@@ -238,7 +238,7 @@ def frobenius(matrices: Floats) -> Floats:
         return safe[..., 0, 0] * np.sqrt(((matrices / safe) ** 2).sum(axis=(-2, -1)))
 
 
-def inverses(matrices: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def inverses(matrices: Array) -> tuple[Array, NDArray[np.bool_]]:
     """Inverses, and where there is none to working precision.
 
     Parameters

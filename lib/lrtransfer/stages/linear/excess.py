@@ -26,7 +26,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lrtransfer.stages.linear.course import METHODS, Floats, Setting, SingularIterate, default_beta, frobenius, inverses
+from lrtransfer.numerics.arrays import Array
+from lrtransfer.stages.linear.course import METHODS, Setting, SingularIterate, default_beta, frobenius, inverses
 from lrtransfer.stages.linear.problems import problem
 
 __all__ = [
@@ -62,25 +63,25 @@ class StagesRun:
         as given
     """
 
-    errors: Floats
-    excess: Floats
-    teacher: Floats
-    covariance: Floats
-    previous: Floats
-    smoothness: Floats
-    mu: Floats
-    kappa: Floats
-    beta: Floats
+    errors: Array
+    excess: Array
+    teacher: Array
+    covariance: Array
+    previous: Array
+    smoothness: Array
+    mu: Array
+    kappa: Array
+    beta: Array
     method: str
     warmup: int
 
     @cached_property
-    def iterates(self) -> Floats:
+    def iterates(self) -> Array:
         """The networks' matrices W_t, (T + 1, ..., d, d)."""
         return self.errors + self.teacher
 
     @cached_property
-    def steps(self) -> Floats:
+    def steps(self) -> Array:
         """W_t - W_{t-1}, (T + 1, ..., d, d); infinite where a run has diverged."""
         gone, before = self._gone, self._before
         with np.errstate(invalid="ignore", over="ignore"):
@@ -88,7 +89,7 @@ class StagesRun:
         return np.where(gone[..., None, None], np.inf, step)
 
     @cached_property
-    def perturbations(self) -> Floats:
+    def perturbations(self) -> Array:
         """What stacking adds to Nesterov's step at these iterates, Delta_t of Eq. 8, (T + 1, ..., d, d).
 
         Infinite where W_{t-1} is singular, or the run has diverged.
@@ -103,17 +104,17 @@ class StagesRun:
         return np.where(bad.any(axis=(-2, -1), keepdims=True), np.inf, delta)
 
     @cached_property
-    def changes(self) -> Floats:
+    def changes(self) -> Array:
         """Frobenius norm of W_t - W_{t-1}, (T + 1, ...)."""
         return frobenius(self.steps)
 
     @cached_property
-    def deltas(self) -> Floats:
+    def deltas(self) -> Array:
         """Frobenius norm of Delta_t at these iterates (Eq. 8), (T + 1, ...); inf where W_{t-1} is singular."""
         return frobenius(self.perturbations)
 
     @cached_property
-    def ratios(self) -> Floats:
+    def ratios(self) -> Array:
         """Size of the perturbation, |Delta_t| / |W_t - W_{t-1}|, (T + 1, ...); 0 where the network did not move."""
         ratio = np.zeros_like(self.changes)
         moved = (self.changes > 0) & np.isfinite(self.deltas) & np.isfinite(self.changes)
@@ -123,12 +124,12 @@ class StagesRun:
         return ratio
 
     @cached_property
-    def distances(self) -> Floats:
+    def distances(self) -> Array:
         """Frobenius distance to the teacher, |W_t - W*|, (T + 1, ...)."""
         return frobenius(self.errors)
 
     @cached_property
-    def _before(self) -> Floats:
+    def _before(self) -> Array:
         return np.concatenate([(self.previous - self.teacher)[None], self.errors[:-1]])
 
     @cached_property
@@ -205,7 +206,7 @@ def excess_loss(
     *,
     beta: ArrayLike | None = None,
     start: ArrayLike | None = None,
-) -> Floats:
+) -> Array:
     """Excess loss of a stagewise run.
 
         (1/2) Tr((W_t - W*) Sigma (W_t - W*)')      at t = 0 .. stages
@@ -250,7 +251,7 @@ class Explosions:
         whether the run ends infinite, or cannot go on because its network has become singular
     """
 
-    peak: Floats
+    peak: Array
     lost: NDArray[np.bool_]
 
 
@@ -293,7 +294,7 @@ def explosions(kappa: float, sigma: float, stages: int, *, seeds: Iterable[int],
     return Explosions(np.array(peaks), np.array(lost, dtype=bool))
 
 
-def _excess_by_eigenvalue(s: Setting) -> Floats:
+def _excess_by_eigenvalue(s: Setting) -> Array:
     eigenvalues, basis = np.linalg.eigh(s.covariance)
     with np.errstate(over="ignore", under="ignore"):
         along = np.swapaxes((s.start - s.teacher) @ basis, -1, -2)  # (..., d, d), a row for each eigenvalue

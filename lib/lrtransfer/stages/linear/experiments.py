@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.stages.errors.perturbed import perturbed_nesterov
 from lrtransfer.stages.errors.thresholds import potential_growth
 from lrtransfer.stages.linear.ball import ball, edge_start
-from lrtransfer.stages.linear.course import METHODS, Floats
+from lrtransfer.stages.linear.course import METHODS
 from lrtransfer.stages.linear.excess import run
 from lrtransfer.stages.linear.problems import problem
 from lrtransfer.stages.linear.proof import Tally, audit, potential, tally
@@ -35,12 +36,12 @@ class FarSummary:
         by method: stages until the excess is below a level, inf where it never is
     """
 
-    peaks: Floats
+    peaks: Array
     lost: NDArray[np.bool_]
-    needed: dict[str, Floats]
+    needed: dict[str, Array]
 
 
-def far_summary(courses: dict[str, Floats], level: float, *, descent: ArrayLike) -> FarSummary:
+def far_summary(courses: dict[str, Array], level: float, *, descent: ArrayLike) -> FarSummary:
     """Peaks and stages to a level of the courses of ``course_grid``.
 
     Parameters
@@ -65,7 +66,7 @@ def far_summary(courses: dict[str, Floats], level: float, *, descent: ArrayLike)
     )
 
 
-def tracked_potentials(kappa: float, alphas: Sequence[float], steps: int, *, modes: int = 12) -> Floats:
+def tracked_potentials(kappa: float, alphas: Sequence[float], steps: int, *, modes: int = 12) -> Array:
     """Phi(t) / Phi(0) with adversarial errors of each size, from |x_i| = h_i^(-1/2).
 
     Parameters
@@ -102,7 +103,7 @@ class LemmaTest:
     """
 
     growth: float
-    shares: Floats
+    shares: Array
 
 
 def lemma_test(kappa: float, alpha: float, perturb: str, runs: int, *, steps: int = 60) -> LemmaTest:
@@ -244,10 +245,10 @@ class WarmupStudy:
     """
 
     warmups: NDArray[np.int64]
-    totals: Floats
+    totals: Array
 
     @property
-    def medians(self) -> Floats:
+    def medians(self) -> Array:
         """Median over the seeds, (n, sigmas)."""
         return np.median(self.totals, axis=2)
 
@@ -291,7 +292,7 @@ def warmup_study(
     return WarmupStudy(tried, tried[:, None, None] + reached)
 
 
-def rescued(kappa: float, sigma: float, seeds: Sequence[int], *, warmup: int, stages: int = 600) -> Floats:
+def rescued(kappa: float, sigma: float, seeds: Sequence[int], *, warmup: int, stages: int = 600) -> Array:
     """Excess over the start at the end of stacking after ``warmup`` stages of descent and ``stages`` more.
 
     Parameters

@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.stages.linear.course import METHODS, Setting, SingularIterate
 from lrtransfer.stages.linear.excess import excess_loss
 from lrtransfer.stages.linear.problems import problem
-
-Array = NDArray[np.float64]
 
 
 def course_grid(

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
-from lrtransfer.stages.linear.course import Floats, Setting
+from lrtransfer.numerics.arrays import Array
+from lrtransfer.stages.linear.course import Setting
 
 AGREE = 1e-6
 """How far log10 of the excess with two thirds of the digits may be from that with all."""
@@ -39,7 +40,7 @@ class ExactCourse:
         largest distance of ``log10`` from the same with two thirds of the digits
     """
 
-    log10: Floats
+    log10: Array
     digits: int
     error: float
 

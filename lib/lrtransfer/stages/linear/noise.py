@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
-from lrtransfer.stages.linear.course import Floats
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.stages.linear.random_init import random_run
 
 COMPOSITIONS = ("additive", "residual")
@@ -28,11 +28,11 @@ class NoiseCourses:
         the stage from which a run counts as settled
     """
 
-    steps: Floats
-    excess: Floats
+    steps: Array
+    excess: Array
     settled: int
 
-    def mean(self, composition: str, step: float) -> Floats:
+    def mean(self, composition: str, step: float) -> Array:
         """Mean over the draws until the runs have settled.
 
         Parameters
@@ -50,7 +50,7 @@ class NoiseCourses:
         row = self.excess[COMPOSITIONS.index(arguments.choice("composition", composition, COMPOSITIONS))]
         return row[self.steps.tolist().index(step)].mean(axis=-1)[: self.settled]
 
-    def floors(self, composition: str) -> Floats:
+    def floors(self, composition: str) -> Array:
         """Average over the settled stages of every run.
 
         Parameters

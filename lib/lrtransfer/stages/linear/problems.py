@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.random import haar_orthogonal
-from lrtransfer.stages.linear.course import Floats
 
 
-def problem(kappa: ArrayLike, sigma: ArrayLike, d: int = 20, seed: ArrayLike = 0) -> tuple[Floats, Floats]:
+def problem(kappa: ArrayLike, sigma: ArrayLike, d: int = 20, seed: ArrayLike = 0) -> tuple[Array, Array]:
     """Teacher and covariance of the synthetic experiments.
 
         W* = I + sigma S,   S = A A' / its largest eigenvalue;   Sigma = Q diag(1/kappa .. 1) Q'
@@ -57,7 +57,7 @@ def problem(kappa: ArrayLike, sigma: ArrayLike, d: int = 20, seed: ArrayLike = 0
             np.broadcast_to(covariance, (*shape, d, d)).copy())  # fmt: skip
 
 
-def _draw(seed: int, d: int) -> tuple[Floats, Floats]:
+def _draw(seed: int, d: int) -> tuple[Array, Array]:
     generator = np.random.default_rng(seed)
     a = generator.standard_normal((d, d))
     square = a @ a.T

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.stages.linear.ball import ball, edge_start
-from lrtransfer.stages.linear.course import Floats, frobenius, inverses
+from lrtransfer.stages.linear.course import frobenius, inverses
 from lrtransfer.stages.linear.excess import StagesRun
 from lrtransfer.stages.linear.excess import run as run_stages
 from lrtransfer.stages.linear.problems import problem
@@ -38,18 +39,18 @@ class Inequality:
         how far rounding alone may move right - left
     """
 
-    left: Floats
-    right: Floats
+    left: Array
+    right: Array
     premise: NDArray[np.bool_]
-    rounding: Floats
+    rounding: Array
 
     @property
-    def slack(self) -> Floats:
+    def slack(self) -> Array:
         """The room left, right - left."""
         return self.right - self.left
 
     @property
-    def share(self) -> Floats:
+    def share(self) -> Array:
         """How much of the bound is used, left / right, where right is positive; 0 elsewhere (as in fact 3.8)."""
         bounded = self.right > 0
         with np.errstate(over="ignore", under="ignore"):
@@ -61,7 +62,7 @@ class Inequality:
         return ~self.premise | (self.slack >= -self.rounding)
 
 
-def potential(run: StagesRun, *, factor: bool = True) -> Floats:
+def potential(run: StagesRun, *, factor: bool = True) -> Array:
     """Lemma 3.2's potential along a run of stacking or Nesterov, at t = 0 .. T.
 
         Phi(t) = (1 + gamma/2)^t [l(W_t) - l* + (mu/2) |z_t - W*|^2 + 2 rho |W_t - W*|^2]

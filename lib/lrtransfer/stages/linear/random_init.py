@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import mean_and_error
-from lrtransfer.stages.linear.course import Floats, Setting, spectrum, square
+from lrtransfer.stages.linear.course import Setting, spectrum, square
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,9 @@ class RandomRun:
         standard error of that mean, (T + 1, d, d); inf there, too
     """
 
-    excess: Floats
-    mean: Floats
-    error: Floats
+    excess: Array
+    mean: Array
+    error: Array
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,8 @@ class RandomMoments:
         the expected excess loss as T grows; inf where the second moment grows without bound
     """
 
-    excess: Floats
-    mean: Floats
+    excess: Array
+    mean: Array
     floor: float
 
 
@@ -182,7 +183,7 @@ def random_moments(
     return RandomMoments(np.where(np.isfinite(excess), excess, np.inf), np.array(means), float(floor))
 
 
-def additive_floor(covariance: ArrayLike, *, scale: ArrayLike, step: ArrayLike = 1.0) -> Floats:
+def additive_floor(covariance: ArrayLike, *, scale: ArrayLike, step: ArrayLike = 1.0) -> Array:
     """Where the excess loss of additive random starts settles: the noise floor, in closed form.
 
         floor = (scale^2 / 2) sum_k h_k q_k^2 / (1 - q_k^2),    q_k = 1 - step h_k / L

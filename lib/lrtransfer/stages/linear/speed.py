@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.fits import line
-from lrtransfer.stages.linear.course import Floats
 from lrtransfer.stages.linear.excess import excess_loss
 from lrtransfer.stages.linear.problems import problem
 
 _WINDOWS = {"gd": (2, 4, 1.0), "stacking": (40, 80, 0.5), "nesterov": (40, 80, 0.5)}  # from, to, in kappa ** power
 
 
-def contraction(beta: ArrayLike, kappa: ArrayLike) -> Floats:
+def contraction(beta: ArrayLike, kappa: ArrayLike) -> Array:
     """By how much the distance shrinks each stage in the long run, on a quadratic, with momentum beta and step 1/L.
 
     With a = 1 - 1/kappa it is the larger root of r^2 - (1 + beta) a r + beta a = 0 in modulus,
@@ -58,7 +58,7 @@ def contraction(beta: ArrayLike, kappa: ArrayLike) -> Floats:
     return np.where(inside > 0, real, np.sqrt(share * a))[()]
 
 
-def first_below(curves: ArrayLike, level: float, *, start: ArrayLike | None = None) -> Floats:
+def first_below(curves: ArrayLike, level: float, *, start: ArrayLike | None = None) -> Array:
     """First stage at which each curve is below ``level`` times its start.
 
     Parameters
@@ -88,7 +88,7 @@ def first_below(curves: ArrayLike, level: float, *, start: ArrayLike | None = No
     return np.where(below.any(axis=0), below.argmax(axis=0), np.inf)[()]
 
 
-def windowed_rate(curves: ArrayLike, window: int, lag: int) -> Floats:
+def windowed_rate(curves: ArrayLike, window: int, lag: int) -> Array:
     """Rate between two windows: log(mean over the earlier / mean over the last ``window`` stages) / lag.
 
     The means smooth what oscillates, as momentum does.
@@ -120,7 +120,7 @@ def windowed_rate(curves: ArrayLike, window: int, lag: int) -> Floats:
     return (-np.log(late.mean(axis=0) / early.mean(axis=0)) / shift)[()]
 
 
-def late_rates(method: str, kappas: ArrayLike, sigma: float = 1.0, *, d: int = 20, seed: int = 0) -> Floats:
+def late_rates(method: str, kappas: ArrayLike, sigma: float = 1.0, *, d: int = 20, seed: int = 0) -> Array:
     """Rate of one run of ``linear.excess_loss`` on ``problem(kappa, sigma)`` for each condition number.
 
     Past the transient: between stages 2 kappa and 4 kappa for "gd", 40 and 80 sqrt(kappa) for the other two.
@@ -160,7 +160,7 @@ def late_rates(method: str, kappas: ArrayLike, sigma: float = 1.0, *, d: int = 2
     return np.array(rates)
 
 
-def decay_rate(excess: ArrayLike, *, high: float = 1e-4, low: float = 1e-12) -> Floats:
+def decay_rate(excess: ArrayLike, *, high: float = 1e-4, low: float = 1e-12) -> Array:
     """How fast a run falls: minus the slope of log excess against the stage, by least squares.
 
     Parameters
@@ -196,7 +196,7 @@ def decay_rate(excess: ArrayLike, *, high: float = 1e-4, low: float = 1e-12) -> 
     return -np.reshape(slopes, values.shape[1:])[()]
 
 
-def _share(beta: ArrayLike) -> Floats:
+def _share(beta: ArrayLike) -> Array:
     share = arguments.finite("beta", beta, minimum=0.0)
     if (share > 1).any():
         raise arguments.refuse("beta", float(share[share > 1].flat[0]), "in [0, 1]")

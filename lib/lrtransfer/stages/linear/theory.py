@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
-from lrtransfer.stages.linear.course import Floats, default_beta
+from lrtransfer.numerics.arrays import Array
+from lrtransfer.stages.linear.course import default_beta
 
 
 @dataclass(frozen=True)
@@ -38,14 +39,14 @@ class Constants:
         largest perturbation the proof supports; ``printed_alpha`` has the paper's
     """
 
-    kappa: Floats
-    beta: Floats
-    tau: Floats
-    gamma: Floats
-    rho: Floats
-    growth: Floats
-    rate: Floats
-    proof_alpha: Floats
+    kappa: Array
+    beta: Array
+    tau: Array
+    gamma: Array
+    rho: Array
+    growth: Array
+    rate: Array
+    proof_alpha: Array
 
 
 def constants(kappa: ArrayLike) -> Constants:
@@ -84,7 +85,7 @@ def constants(kappa: ArrayLike) -> Constants:
     )
 
 
-def rate(kappa: ArrayLike) -> Floats:
+def rate(kappa: ArrayLike) -> Array:
     """The contraction of Lemma 3.2 each step.
 
         (2 s - 2)/(2 s - 1),   s = sqrt(kappa)
@@ -112,7 +113,7 @@ def rate(kappa: ArrayLike) -> Floats:
     return ((2 * s - 2) / (2 * s - 1))[()]
 
 
-def printed_alpha(kappa: ArrayLike) -> Floats:
+def printed_alpha(kappa: ArrayLike) -> Array:
     """The size of perturbation that Theorem 3.1 prints.
 
         1/alpha = (kappa - 1) sqrt(2 s (kappa - 1) (s - 3)),   s = sqrt(kappa)
@@ -143,7 +144,7 @@ def printed_alpha(kappa: ArrayLike) -> Floats:
     return (1 / ((k - 1) * np.sqrt(2 * s * (k - 1) * (s - 3))))[()]
 
 
-def proof_alpha(kappa: ArrayLike) -> Floats:
+def proof_alpha(kappa: ArrayLike) -> Array:
     """The largest alpha with which the proof of Lemma 3.2 goes through.
 
         1/alpha = (s + 1) sqrt(2 s (2 s - 1) (4 s - 3) / (s - 1)),   s = sqrt(kappa) > 1
@@ -175,7 +176,7 @@ def proof_alpha(kappa: ArrayLike) -> Floats:
 
 def lemma_bounds(
     kappa: ArrayLike, steps: int, *, smoothness: ArrayLike, distance: ArrayLike, gap: ArrayLike
-) -> tuple[Floats, Floats]:
+) -> tuple[Array, Array]:
     """Both bounds of Lemma 3.2 on the excess loss at t = 0 .. steps.
 
         rate^t (L/2 + 8 s mu / (4 (4 s - 3))) |x_0 - x*|^2      and      rate^t 8 s / (4 s - 3) (l(y_0) - l(x*))
@@ -221,7 +222,7 @@ def lemma_bounds(
     return np.broadcast_to(first, (t.shape[0], *shape)), np.broadcast_to(second, (t.shape[0], *shape))
 
 
-def at_least(name: str, value: ArrayLike, least: float, why: str = "") -> Floats:
+def at_least(name: str, value: ArrayLike, least: float, why: str = "") -> Array:
     """Finite numbers above ``least``; ``why`` ends the refusal."""
     array = arguments.finite(name, value)
     if (array <= least).any():

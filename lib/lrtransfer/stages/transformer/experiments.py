@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer.numerics.arguments import choice, refuse
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.stages.transformer.settings import COMPARED, METHODS, StagedTransformer
 from lrtransfer.stages.transformer.sweep import Run, train_or_read
 from lrtransfer.stages.transformer.training import StageCurves
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

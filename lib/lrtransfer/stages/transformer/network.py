@@ -23,6 +23,7 @@ import torch.nn.functional as nn
 from numpy.typing import NDArray
 from torch import Tensor
 
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.stages.transformer.blocks import (
     OUTPUTS,
     Shapes,
@@ -35,8 +36,6 @@ from lrtransfer.stages.transformer.blocks import (
 from lrtransfer.stages.transformer.settings import COPIES, SILENT, Growth, StagedTransformer
 from lrtransfer.stages.transformer.text import MaskedBatches, Text
 from lrtransfer.sweeps.optimisers import adam_, shrink_
-
-Array = NDArray[np.float64]
 
 
 @dataclass

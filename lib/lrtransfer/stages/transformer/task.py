@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer.numerics.arguments import refuse
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.stages.transformer import training
 from lrtransfer.stages.transformer.settings import GrownTransformer, StagedTransformer, evaluated_at
 from lrtransfer.stages.transformer.text import topics_digest
@@ -90,7 +91,7 @@ class StagedTask(Task):
         return np.concatenate([losses, betas, final[None]])
 
 
-def unpacked(settings: GrownTransformer, method: str, curve: NDArray[np.float64]) -> StageCurves:
+def unpacked(settings: GrownTransformer, method: str, curve: Array) -> StageCurves:
     """What a run handed back, as ``train_stages`` returns it."""
     at = np.array(evaluated_at(settings))
     stages, last = settings.stages, settings.stages * len(at)

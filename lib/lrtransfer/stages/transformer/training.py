@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrtransfer.numerics.arguments import choice, count, one, positive, refuse
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.stages.transformer.settings import COMPARED, METHODS, Growth, StagedTransformer, evaluated_at
 from lrtransfer.stages.transformer.text import (
     MaskedBatches,
@@ -22,8 +23,6 @@ from lrtransfer.stages.transformer.text import (
     topics,
 )
 from lrtransfer.sweeps.devices import resolve_device
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.sweeps.keys import full_settings, run_key
 from lrtransfer.sweeps.store.run_rows import COLUMNS, StoredRun, has_its_key, read_row, run_row, versions
 from lrtransfer.sweeps.store.sqlite_file import StoreError, StoreFile
@@ -43,7 +43,7 @@ class Store(StoreFile):
         for a missing file without ``create``, or to be read only.
     """
 
-    def get(self, settings: object, lr: float, seed: int, *, precision: str = "float32") -> NDArray[np.float64] | None:
+    def get(self, settings: object, lr: float, seed: int, *, precision: str = "float32") -> Array | None:
         """The curve of a finished run.
 
         Parameters

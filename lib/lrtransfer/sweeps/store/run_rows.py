@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lrtransfer import __version__
 from lrtransfer.numerics.arguments import choice, finite, number, one, refuse
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.sweeps import task_registry
 from lrtransfer.sweeps.devices import PRECISIONS
 from lrtransfer.sweeps.keys import checked_rate, checked_seed, full_settings, kind_of, run_key
@@ -74,7 +75,7 @@ class StoredRun:
     lr: float
     seed: int
     precision: str
-    curve: NDArray[np.float64]
+    curve: Array
     seconds: float
     device: str
     versions: dict[str, str]
