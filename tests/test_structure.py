@@ -38,7 +38,7 @@ MODULES = modules()
 
 
 def imports(name: str) -> Iterator[str]:
-    """The package's modules that a module imports, also within functions, but not those for the types alone."""
+    """The package's modules that a module imports, also within functions and for the types alone."""
     for node in _imports(ast.parse(MODULES[name].read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found = [alias.name for alias in node.names]
@@ -51,8 +51,6 @@ def imports(name: str) -> Iterator[str]:
 
 def _imports(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-            continue
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield node
         yield from _imports(node)

@@ -15,6 +15,7 @@ import numpy as np
 from lrtransfer.numerics.arguments import choice, refuse
 from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate, mean_and_error
+from lrtransfer.numerics.jackknife import half_error
 from lrtransfer.page.scale import runs_folder
 from lrtransfer.rates import BestLR, Drift, OnEdgeWarning, best_lr, drift
 from lrtransfer.residual.experiments.readings import gain, move
@@ -124,6 +125,25 @@ class FamilyResult:
         found = gain(*self.lowest_logs[[first, last]])
         edge = self.best[first].on_edge or self.best[last].on_edge
         return replace(found, error=math.inf) if edge else found
+
+
+def further(worse: FamilyResult, better: FamilyResult) -> Estimate:
+    """How much further the best value of ``worse`` moves than that of ``better``: |shift| - |shift|, in octaves.
+
+    Both families draw the same seeds, so the error is that of the difference over halves of them; the signs are
+    those of the two shifts. inf where an end of a family is on an edge.
+    """
+    value = abs(worse.moved.value) - abs(better.moved.value)
+    seeds = min(worse.family.seeds, better.family.seeds)
+    if not np.isfinite([worse.moved.error, better.moved.error]).all():
+        return Estimate(value, math.inf, seeds)
+    if worse.family.seeds != better.family.seeds:
+        return Estimate(value, math.hypot(worse.moved.error, better.moved.error), seeds)
+    moves = [
+        math.copysign(1, trial.moved.value) * np.log2(np.divide(trial.best[-1].halves, trial.best[0].halves))
+        for trial in (worse, better)
+    ]
+    return Estimate(value, half_error(moves[0] - moves[1], seeds), seeds)
 
 
 @cache

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,12 +12,8 @@ from lrtransfer.numerics.arguments import choice, refuse
 from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.numerics.fits import power_by_seed
-from lrtransfer.numerics.jackknife import half_error
 from lrtransfer.rates import BestLR, shift
 from lrtransfer.residual.networks.coordinates import CoordinateCheck
-
-if TYPE_CHECKING:
-    from lrtransfer.residual.experiments.families import FamilyResult
 
 
 def move(first: BestLR, last: BestLR) -> Estimate:
@@ -26,25 +21,6 @@ def move(first: BestLR, last: BestLR) -> Estimate:
     value, error = shift(first, last)
     edge = first.on_edge or last.on_edge
     return Estimate(value, math.inf if edge else error, max(1, min(first.seeds, last.seeds)))
-
-
-def further(worse: FamilyResult, better: FamilyResult) -> Estimate:
-    """How much further the best value of ``worse`` moves than that of ``better``: |shift| - |shift|, in octaves.
-
-    Both families draw the same seeds, so the error is that of the difference over halves of them; the signs are
-    those of the two shifts. inf where an end of a family is on an edge.
-    """
-    value = abs(worse.moved.value) - abs(better.moved.value)
-    seeds = min(worse.family.seeds, better.family.seeds)
-    if not np.isfinite([worse.moved.error, better.moved.error]).all():
-        return Estimate(value, math.inf, seeds)
-    if worse.family.seeds != better.family.seeds:
-        return Estimate(value, math.hypot(worse.moved.error, better.moved.error), seeds)
-    moves = [
-        math.copysign(1, trial.moved.value) * np.log2(np.divide(trial.best[-1].halves, trial.best[0].halves))
-        for trial in (worse, better)
-    ]
-    return Estimate(value, half_error(moves[0] - moves[1], seeds), seeds)
 
 
 def widest(best: Sequence[BestLR]) -> Estimate:

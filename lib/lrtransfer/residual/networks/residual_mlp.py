@@ -19,6 +19,7 @@ from lrtransfer.images.dataset import Dataset
 from lrtransfer.numerics.random import stream
 from lrtransfer.residual.networks.parametrisation import LayerScale, Scales, layer_scales
 from lrtransfer.residual.networks.settings import NetworkSettings
+from lrtransfer.sweeps.optimisers import sgd_
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def evaluate(weights: Weights, scales: Scales, activation: str, x: Tensor, y: Te
 
 @dataclass(frozen=True)
 class Update:
-    """SGD with momentum and weight decay: w -= lr_factor * lr * v, v = momentum v + dLoss/dw + decay w / lr_factor.
+    """What ``sgd_`` needs for momentum and weight decay: dLoss/dw + decay w / lr_factor in place of dLoss/dw.
 
     ``velocity``: v, zero before the first step; None without momentum. ``decay``: per unit of base rate, see
     ``parametrisation``.
@@ -125,17 +126,15 @@ class Update:
     decay: float = 0.0
     velocity: Weights | None = None
 
-    def apply(self, w: Tensor, v: Tensor | None, gradient: Tensor, scale: LayerScale, minus_lr: Tensor) -> None:
-        """Update w (R, ..) in place; ``gradient`` is with respect to the scaled weight, multiplier w."""
-        if v is None and not self.decay:
-            w.addcmul_(gradient, minus_lr * (scale.multiplier * scale.lr_factor))
+    def apply(self, w: Tensor, v: Tensor | None, gradient: Tensor, scale: LayerScale, lrs: Tensor) -> None:
+        """Update w (R, ..) in place at rates (R, 1, 1); ``gradient``, with respect to multiplier w, is used up."""
+        if v is None and not self.decay:  # the multiplier joins the rate: one pass less over the weights
+            sgd_(w, gradient, lrs * (scale.multiplier * scale.lr_factor))
             return
-        gradient = gradient.mul_(scale.multiplier)
+        gradient.mul_(scale.multiplier)
         if self.decay:
             gradient.add_(w, alpha=self.decay / scale.lr_factor)
-        if v is not None:
-            gradient = v.mul_(self.momentum).add_(gradient)
-        w.addcmul_(gradient, minus_lr * scale.lr_factor)
+        sgd_(w, gradient, lrs * scale.lr_factor, momentum=self.momentum, velocity=v)
 
 
 def sgd_step(
@@ -167,26 +166,26 @@ def sgd_step(
     loss, log_p = _losses(f, y)
 
     # Backward. Every matrix is read for the signal below it before it is updated.
-    minus_lr = -lrs[:, None, None]  # (R, 1, 1)
+    rates = lrs[:, None, None]  # (R, 1, 1)
     e = log_p.exp_()  # softmax; dLoss/df = (softmax - one hot) / B
     e.scatter_add_(1, y[:, None], e.new_full((), -1.0).expand(len(y), 1, y.shape[1])).div_(x.shape[1])  # (R, C, B)
     down = torch.bmm(e.mT, weights.readout)  # (R, B, C) (R, C, N) -> (R, B, N)
     g = _add_through_phi(torch.zeros_like(h), down, kept[-1], activation, m_out)  # dLoss/dh^L (R, B, N)
     gradient = torch.bmm(e, kept[-1])  # (R, C, B) (R, B, N) -> (R, C, N)
-    by.apply(weights.readout, None if v is None else v.readout, gradient, scales.readout, minus_lr)
+    by.apply(weights.readout, None if v is None else v.readout, gradient, scales.readout, rates)
     for layer in range(len(weights.branches) - 1, -1, -1):
         w, a = weights.branches[layer], kept[layer]  # (R, N, N), (R, B, N)
         down = torch.bmm(g, w)  # (R, B, N) (R, N, N) -> (R, B, N)
         gradient = torch.bmm(g.mT, a)  # (R, N, B) (R, B, N) -> (R, N, N)
-        by.apply(w, None if v is None else v.branches[layer], gradient, scales.branch, minus_lr)
+        by.apply(w, None if v is None else v.branches[layer], gradient, scales.branch, rates)
         g = _add_through_phi(g, down, a, activation, m_branch)  # dLoss/dh^l (R, B, N)
     gradient = torch.bmm(g.mT, x)  # (R, N, B) (R, B, D) -> (R, N, D)
-    by.apply(weights.read_in, None if v is None else v.read_in, gradient, scales.read_in, minus_lr)
+    by.apply(weights.read_in, None if v is None else v.read_in, gradient, scales.read_in, rates)
     return _or_inf(loss, h)
 
 
 class HandBatched:
-    """R residual MLPs trained together by SGD; see ``runs.Engine`` for what the methods promise."""
+    """R residual MLPs trained together by SGD; see ``training_loop.Engine`` for what the methods promise."""
 
     def __init__(self, settings: NetworkSettings, data: Dataset, seeds: Sequence[int], device: torch.device):
         s, dim = settings, data.train_x.shape[1]
