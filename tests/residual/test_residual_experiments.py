@@ -86,7 +86,7 @@ def test_a_family_refuses_what_it_cannot_train(field, value):
 def test_statistics_of_a_family_are_those_of_the_rates_module():
     # Rates low enough that nothing diverges; three of them, so that the best is on an edge, flagged and not warned of.
     low = train(replace(FAMILY, windows=((-6.0, -4.0),)))
-    assert low.on_edge and "(edge)" in optimum_text(low.best[0])
+    assert low.on_edge and "(bound)" in optimum_text(low.best[0])
     result = train(replace(FAMILY, windows=((-3.0, 3.0),), octaves=0.5))
     trend = drift(list(result.best), FAMILY.sizes)
     assert result.drift == trend

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from lrtransfer.residual import ResidualMLP, read_recorded, read_sweep
-from lrtransfer.residual.recorded import curves_of, optima_by, sweep_recipe
+from lrtransfer.residual.recorded import NAMES, curves_of, optima_by, recipe, small, sweep_recipe
 from lrtransfer.sweeps import records
 from lrtransfer.sweeps.recorder import record
-from lrtransfer.sweeps.sweep import CurveResult
+from lrtransfer.sweeps.sweep import Curve, CurveResult, Sweep
 
 TINY = """
 title = "tiny"
@@ -63,8 +63,37 @@ def test_optima_are_taken_along_one_axis():
     sizes, best = optima_by(curves, "width")["mup_sqrt_depth"]
     assert sizes == [32, 64, 128]
     assert np.allclose(np.log2([b.lr for b in best]), [-1.0, 0.5, 2.0])
+    assert optima_by(curves, "depth", steps=41) == {}
+    assert optima_by(curves, "depth", steps=40) == optima_by(curves, "depth")
     with pytest.raises(ValueError, match="vary"):
         optima_by(curves, "height")
+
+
+@pytest.mark.parametrize("name", list(NAMES))
+def test_every_recipe_records_in_miniature_and_is_read_back(name, tmp_path):
+    sweep = read_sweep(name)
+    tiny = small(sweep)
+    assert len(tiny.curves) == len(sweep.curves) and all(curve.settings.steps == 2 for curve in tiny.curves)
+    recipe = sweep_recipe(f"{name}-tiny", "a test", tiny)
+    record(recipe, folder=tmp_path / "results", runs=tmp_path / "runs", device="cpu")
+    _, curves = curves_of(recipe, folder=tmp_path / "results")
+    assert [c.settings for c in curves] == [c.settings for c in tiny.curves]
+    assert all(np.isfinite(c.losses).any() for c in curves)
+
+
+@pytest.mark.parametrize("name", list(NAMES))
+def test_reported_seeds_are_not_those_that_settings_are_tuned_on(name):
+    seeds = read_sweep(name).seeds
+    assert name in ("mnist", "patches") or min(seeds) >= 100  # grids are looked for on seeds 0 to 3
+    assert NAMES[name][1] == recipe(name).minutes > 0
+
+
+def test_fields_that_came_later_leave_records_where_they_are(tmp_path):
+    plain = sweep_recipe("a", "a test", Sweep((Curve(ResidualMLP(), (0.1,)),), (0,)))
+    assert not {"block_rate", "adam_epsilon"} & plain.settings["curves"][0]["settings"].keys()
+    other = sweep_recipe("a", "a test", Sweep((Curve(ResidualMLP(block_rate=1.0), (0.1,)),), (0,)))
+    assert other.settings["curves"][0]["settings"]["block_rate"] == 1.0
+    assert plain.settings != other.settings
 
 
 @pytest.mark.parametrize("name", ["mnist", "patches"])

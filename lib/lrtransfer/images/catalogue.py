@@ -45,6 +45,17 @@ KNOWN: dict[str, tuple[tuple[int, int, int], int | None, int | None]] = {
     "tiny-imagenet": ((64, 64, 3), 100000, 10000),
     "imagenet": ((64, 64, 3), None, None),
 }
+# Classes of each, None where a folder decides.
+CLASSES: dict[str, int | None] = {
+    "digits": 10,
+    "mnist": 10,
+    "mnist14": 10,
+    "patches": 3,
+    "patches8": 3,
+    "cifar10": 10,
+    "tiny-imagenet": 200,
+    "imagenet": None,
+}
 
 
 def _downloaded(name: str) -> Dataset:

@@ -14,11 +14,13 @@ Source: Bordelon, Noci, Li, Hanin and Pehlevan, 'Depthwise hyperparameter transf
     to, stepped by ``descent``. ``gaps`` compares outputs and kernels, ``fitting`` best rates; ``control_variates``
     makes their errors small.
 ``experiments``, what the chapter trains and reads off its runs
-``slider``, the figure that moves; ``recorded``, the sweeps of results/; ``configs``, settings files, one a figure
+``slider``, the figure that moves; ``configs``, settings files, one a figure or record
+``recorded``, the sweeps of results/; ``conditions``, what a transferred rate takes for granted, read off one of them
 
 Torch, scikit-learn, pooch, distributed and pyarrow are imported when they are used, not before.
 """
 
+from lrtransfer.residual.conditions import Condition, read_conditions
 from lrtransfer.residual.networks.coordinates import (
     CoordinateCheck,
     coordinate_check,
@@ -63,6 +65,7 @@ from lrtransfer.sweeps.sweep import Curve, CurveResult, Sweep, summary
 __all__ = [
     "KINDS",
     "PARAMETRISATIONS",
+    "Condition",
     "ConvNet",
     "CoordinateCheck",
     "Curve",
@@ -101,6 +104,7 @@ __all__ = [
     "linear_ntk",
     "nonlinear_limit",
     "optima_by",
+    "read_conditions",
     "read_recorded",
     "read_sweep",
     "relu_ntk",

@@ -17,25 +17,37 @@ import numpy as np
 
 from lrtransfer.numerics.arguments import choice
 from lrtransfer.rates import BestLR
+from lrtransfer.residual.networks.miniature import miniature
+from lrtransfer.residual.networks.optima import best_trained
 from lrtransfer.residual.networks.settings import NetworkSettings, as_dict, from_dict
 from lrtransfer.sweeps.recorder import Recipe, Sitting, recorded
 from lrtransfer.sweeps.run import run
 from lrtransfer.sweeps.settings_file import read_sweep
 from lrtransfer.sweeps.store import Store
-from lrtransfer.sweeps.sweep import CurveResult, Sweep
+from lrtransfer.sweeps.sweep import Curve, CurveResult, Sweep
 
-NAMES = {
-    "mnist": "residual MLPs on 4000 MNIST images over depth (to 48) and width",
-    "patches": "convolutional residual networks on colour patches over depth",
-    "digits-seeds": "residual MLPs on digits over depth with 36 seeds, branches times 1/sqrt(L)",
-    "digits-widths": "residual MLPs on digits over width in the standard parametrisation",
+# What each is, and minutes on one core: from a timed slice of every curve, or from the record.
+NAMES: dict[str, tuple[str, float]] = {
+    "mnist": ("residual MLPs on 4000 MNIST images over depth (to 48) and width", 7),
+    "patches": ("convolutional residual networks on colour patches over depth", 1),
+    "digits-seeds": ("residual MLPs on digits over depth with 36 seeds, branches times 1/sqrt(L)", 1),
+    "digits-widths": ("residual MLPs on digits over width in the standard parametrisation", 3),
+    "conditions": ("best rates of a residual MLP over batches, updates, warm-up and Adam's epsilon", 5),
+    "schedules": ("residual MLPs on MNIST, 300 updates with warm-up, with and without a cosine, over depth", 9),
+    "shapes": ("residual MLPs on MNIST, wide against deep at two budgets, 300 updates with a cosine", 9),
+    "sp-widths": ("residual MLPs on digits over width to 2048 in the standard parametrisation", 8),
+    "conv-widths": ("convolutional residual networks on digits, 8 to 128 channels", 30),
+    "adam-blocks": ("residual MLPs on digits under Adam, three ways to scale the blocks, to 48 of them", 10),
+    "hyperparameters": ("momentum, gamma_0 and weight decay at a fixed rate over depth, to 3000 updates", 60),
+    "normalisation": ("ResNets with BatchNorm, LayerNorm and neither over depth and width, 312 updates", 600),
+    "vit": ("vision transformers over depth and width, six ways, 600 updates", 600),
+    "benefit": ("best loss over depth, convolutions for twenty epochs and transformers from three blocks", 600),
 }
-
 # Fields that came after the first records. At their default they change nothing, and a record of before holds.
 LATER = ("adam_epsilon", "block_rate")
 
 
-def sweep_recipe(name: str, what: str, sweep: Sweep) -> Recipe:
+def sweep_recipe(name: str, what: str, sweep: Sweep, minutes: float | None = None) -> Recipe:
     """The record residual-NAME of a sweep: settings of every curve, and its final losses (rates, seeds).
 
     Parameters
@@ -46,6 +58,8 @@ def sweep_recipe(name: str, what: str, sweep: Sweep) -> Recipe:
         a line for people
     sweep
         what is trained
+    minutes
+        about how long that takes on one core
 
     Returns
     -------
@@ -62,7 +76,7 @@ def sweep_recipe(name: str, what: str, sweep: Sweep) -> Recipe:
         return {"losses": [result.losses[-1] for result in results], "devices": devices}
 
     settings = {"title": sweep.title, "seeds": list(sweep.seeds), "curves": curves}
-    return Recipe(f"residual-{name}", what, settings, make, packages=("numpy", "torch"))
+    return Recipe(f"residual-{name}", what, settings, make, ("numpy", "torch"), minutes)
 
 
 def _described(settings: NetworkSettings) -> dict[str, Any]:
@@ -93,7 +107,29 @@ def recipe(name: str) -> Recipe:
     ValueError
         for another name.
     """
-    return sweep_recipe(name, NAMES[choice("name", name, tuple(NAMES))], read_sweep(name))
+    what, minutes = NAMES[choice("name", name, tuple(NAMES))]
+    return sweep_recipe(name, what, read_sweep(name), minutes)
+
+
+def small(sweep: Sweep) -> Sweep:
+    """A sweep in miniature: every curve's network at width 8 and few blocks, two updates, three rates, two seeds.
+
+    Parameters
+    ----------
+    sweep
+        such as ``read_sweep`` gives
+
+    Returns
+    -------
+    Sweep
+        with as many curves, at one width and batch.
+    """
+    depths = sorted({curve.settings.depth for curve in sweep.curves})
+    curves = []
+    for curve in sweep.curves:
+        lrs = curve.lrs if len(curve.lrs) < 3 else (2.0**-9, 2.0**-8, 2.0**-7)
+        curves.append(Curve(miniature(curve.settings, 1 + depths.index(curve.settings.depth)), lrs))
+    return Sweep(tuple(curves), sweep.seeds[:2], title=sweep.title)
 
 
 RECIPES = tuple(recipe(name) for name in NAMES)
@@ -154,7 +190,7 @@ def curves_of(
     )
 
 
-def optima_by(results: Sequence[CurveResult], vary: str) -> dict[str, tuple[list[int], list[BestLR]]]:
+def optima_by(results: Sequence[CurveResult], vary: str, **only: Any) -> dict[str, tuple[list[int], list[BestLR]]]:
     """Best rates against depth or width, by parametrisation.
 
     Of the curves of a parametrisation those count whose other size is shared by most, and that have a best rate.
@@ -165,11 +201,13 @@ def optima_by(results: Sequence[CurveResult], vary: str) -> dict[str, tuple[list
         trained curves
     vary
         "depth" or "width"
+    **only
+        fields of the settings and the value that a curve must have to count, such as ``schedule="warmup"``
 
     Returns
     -------
     dict
-        by parametrisation: the sizes, increasing, and the ``BestLR`` of each.
+        by parametrisation: the sizes, increasing, and the ``BestLR`` of each, by ``best_trained``.
 
     Raises
     ------
@@ -177,14 +215,31 @@ def optima_by(results: Sequence[CurveResult], vary: str) -> dict[str, tuple[list
         for another ``vary``.
     """
     other = {"depth": "width", "width": "depth"}[choice("vary", vary, ("depth", "width"))]
+    chosen = [r for r in results if all(getattr(r.settings, field) == value for field, value in only.items())]
     found: dict[str, tuple[list[int], list[BestLR]]] = {}
-    for name in dict.fromkeys(r.settings.parametrisation for r in results):
-        mine = [r for r in results if r.settings.parametrisation == name]
+    for name in dict.fromkeys(r.settings.parametrisation for r in chosen):
+        mine = [r for r in chosen if r.settings.parametrisation == name]
         held = Counter(getattr(r.settings, other) for r in mine)
         fixed = max(
             held, key=lambda size: len({getattr(r.settings, vary) for r in mine if getattr(r.settings, other) == size})
         )
-        pairs = {getattr(r.settings, vary): r.best() for r in mine if getattr(r.settings, other) == fixed}
+        pairs = {getattr(r.settings, vary): best_of(r) for r in mine if getattr(r.settings, other) == fixed}
         kept = [(size, best) for size, best in sorted(pairs.items()) if best is not None]
         found[name] = ([size for size, _ in kept], [best for _, best in kept])
     return found
+
+
+def best_of(result: CurveResult) -> BestLR | None:
+    """``best_trained`` of a trained curve.
+
+    Parameters
+    ----------
+    result
+        of a residual network
+
+    Returns
+    -------
+    BestLR or None
+        as there.
+    """
+    return best_trained(result.settings, result.lrs, result.losses[-1])

@@ -86,6 +86,8 @@ class Recipe:
         a function of a ``Sitting`` that returns the numbers, a mapping
     packages
         those whose versions matter, next to Python's
+    minutes
+        about how long it takes on one core, from a slice that was timed; None where nobody timed it
     """
 
     name: str
@@ -93,6 +95,14 @@ class Recipe:
     settings: Any
     make: Callable[[Sitting], Mapping[str, Any]]
     packages: tuple[str, ...] = ("numpy",)
+    minutes: float | None = None
+
+    @property
+    def takes(self) -> str:
+        """About how long it takes on one core, for people; empty where that is not known."""
+        if self.minutes is None:
+            return ""
+        return f"about {self.minutes:.0f} min" if self.minutes < 90 else f"about {self.minutes / 60:.1f} h"
 
 
 def recipes() -> dict[str, Recipe]:
@@ -226,7 +236,7 @@ def table(results: Path | None = None) -> str:
     Returns
     -------
     str
-        a line a record.
+        a line a record; of one that is not there, about how long it takes on one core.
     """
     known = recipes()
     wide = max(map(len, known), default=0)
@@ -234,10 +244,11 @@ def table(results: Path | None = None) -> str:
     for name, recipe in known.items():
         try:
             entry = recorded(recipe, folder=results)
-            made = "not recorded" if entry is None else f"{entry['date']}, {entry['seconds'] / 60:.1f} min"
+            missing = ", ".join(filter(None, ("not recorded", recipe.takes)))
+            made = missing if entry is None else f"{entry['date']}, {entry['seconds'] / 60:.1f} min"
         except records.DamagedRecord as error:  # the others are still to be seen
             made = f"REFUSED: {error}"
-        lines.append(f"{name:{wide}}  {made:22}  {recipe.what}")
+        lines.append(f"{name:{wide}}  {made:27}  {recipe.what}")
     return "\n".join(lines)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -17,8 +16,9 @@ from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate, mean_and_error
 from lrtransfer.numerics.jackknife import half_error
 from lrtransfer.page.scale import runs_folder
-from lrtransfer.rates import BestLR, Drift, OnEdgeWarning, best_lr, drift
+from lrtransfer.rates import BestLR, Drift, drift
 from lrtransfer.residual.experiments.readings import gain, move
+from lrtransfer.residual.networks.optima import best_trained
 from lrtransfer.residual.networks.settings import NetworkSettings
 from lrtransfer.residual.networks.training import train_sweep
 
@@ -82,7 +82,7 @@ class FamilyResult:
     """What training a ``family`` gave.
 
     ``losses``: for every size an array (values, seeds) of final losses in nats, inf where a run diverged.
-    ``best``: for every size the best value, as ``lrtransfer.rates.best_lr`` finds it (edges flagged, not warned of).
+    ``best``: for every size the best value (``best_trained``: edges, and values at which nothing was learned, flagged).
     """
 
     family: Family
@@ -155,10 +155,10 @@ def train(family: Family) -> FamilyResult:
     Raises ``ValueError`` where a run refuses its settings, or where at some size every value diverged.
     """
     losses = tuple(train_values(family, i, evaluations=False)[-1] for i in range(len(family.sizes)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OnEdgeWarning)  # the flag is in the result, and in every table of the page
-        best = tuple(best_lr(family.values(i), table) for i, table in enumerate(losses))
-    return FamilyResult(family, losses, best)
+    best = tuple(best_trained(family.settings(i), family.values(i), table) for i, table in enumerate(losses))
+    if None in best:
+        raise refuse("family", family.name, "one with a rate that no seed diverges at, for every size")
+    return FamilyResult(family, losses, tuple(found for found in best if found is not None))
 
 
 def train_values(family: Family, i: int, *, evaluations: bool = True) -> Array:
@@ -192,8 +192,8 @@ def _store(folder: Path | None) -> Store | None:
 
 
 def optimum_text(best: BestLR) -> str:
-    """log2 of a best value with its standard error, and whether it is on the edge of what was searched."""
-    edge = " (edge)" if best.on_edge else ""
+    """log2 of a best value with its standard error, and whether it is only a bound: on an edge, or untrained."""
+    edge = " (bound)" if best.on_edge else ""
     return f"{math.log2(best.lr):.2f} ± {best.spread:.2f}{edge}"
 
 

@@ -6,7 +6,7 @@ import math
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,8 @@ import numpy as np
 
 from lrtransfer.images.catalogue import DATASETS
 from lrtransfer.residual.experiments.interrupted import StopsAfter
-from lrtransfer.residual.networks.settings import NetworkSettings, VisionTransformer
+from lrtransfer.residual.networks.miniature import miniature
+from lrtransfer.residual.networks.settings import NetworkSettings
 from lrtransfer.residual.networks.training import final_losses
 from lrtransfer.sweeps.run import run
 from lrtransfer.sweeps.settings_file import read_sweep, shipped
@@ -39,13 +40,6 @@ class SettingsFile:
     curves: int
     known: int
     finite: int
-
-
-def miniature(settings: NetworkSettings) -> NetworkSettings:
-    """The same network, optimiser and schedule at width 8 and depth 2, for two steps on the digits."""
-    changes: dict[str, Any] = {"patch": 4} if isinstance(settings, VisionTransformer) else {}
-    small = dict(data="digits", width=8, depth=2, steps=2, batch=8, eval_points=8, eval_every=0)
-    return replace(settings, **small, warmup_steps=min(settings.warmup_steps, 1), **changes)  # type: ignore[arg-type]
 
 
 def settings_files() -> list[SettingsFile]:
