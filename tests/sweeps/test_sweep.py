@@ -15,6 +15,7 @@ from lrtransfer import rates
 from lrtransfer.images import catalogue as data
 from lrtransfer.residual.networks.settings import ConvNet, VisionTransformer
 from lrtransfer.residual.networks.task import IMAGENET, in_steps
+from lrtransfer.residual.recorded import NAMES
 from lrtransfer.sweeps.settings_file import read_sweep, shipped, sweep_from
 from lrtransfer.sweeps.sweep import Curve, CurveResult, Sweep, labels, summary
 
@@ -194,7 +195,7 @@ FIGURES = {
     "B6": ("resnet", "imagenet"),
     "B7": ("conv", "cifar10"),
 }
-OTHERS = {"digits", "mnist", "patches", "digits-large", "mnist-large", "digits-seeds", "digits-widths"}
+OTHERS = {"digits", "digits-large", "mnist-large", *NAMES}
 
 
 def test_there_is_a_file_for_every_figure():
