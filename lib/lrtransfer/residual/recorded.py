@@ -37,7 +37,7 @@ NAMES: dict[str, tuple[str, float]] = {
     "shapes": ("residual MLPs on MNIST, wide against deep at two budgets, 300 updates with a cosine", 9),
     "sp-widths": ("residual MLPs on digits over width to 2048 in the standard parametrisation", 8),
     "conv-widths": ("convolutional residual networks on digits, 8 to 128 channels", 30),
-    "adam-blocks": ("residual MLPs on digits under Adam, three ways to scale the blocks, to 48 of them", 10),
+    "ways": ("residual MLPs on digits, six ways to scale the blocks under SGD and Adam, to 48 of them", 4),
     "hyperparameters": ("momentum, gamma_0 and weight decay at a fixed rate over depth, to 3000 updates", 60),
     "normalisation": ("ResNets with BatchNorm, LayerNorm and neither over depth and width, 312 updates", 600),
     "vit": ("vision transformers over depth and width, six ways, 600 updates", 600),
