@@ -25,6 +25,7 @@ from lrtransfer.residual.experiments import (
     move,
     plan,
     power_of,
+    recorded_check,
     recorded_optima,
 )
 from lrtransfer.residual.networks.torch_networks import build, initialise, parameter_groups
@@ -103,11 +104,14 @@ def test_ways_are_blocks_taken_apart():
 
 def test_best_rates_of_a_record_are_those_of_a_family():
     best = tuple(BestLR(2.0**k, 2.0**k, 2.0**k, False, 2, (2.0**k, 2.0 ** (k + 0.2))) for k in (2, 1, -1))
-    found = RecordedOptima((3, 6, 12), best)
+    logs = np.log([[1.0, 1.1], [0.8, 0.9], [0.5, 0.4]])
+    found = RecordedOptima((3, 6, 12), best, logs)
+    assert found.gained(0, -1).value == pytest.approx((logs[0] - logs[-1]).mean())
+    np.testing.assert_allclose(found.lowest()[0], logs.mean(axis=1))
     assert found.moved == move(best[0], best[-1]) and found.moved.value == pytest.approx(-3)
     slope = drift(list(best), (3, 6, 12))
     assert (found.trend.value, found.trend.error, found.trend.seeds) == (slope.slope, slope.slope_error, 2)
-    edge = RecordedOptima((3, 6, 12), (*best[:2], BestLR(0.5, 0.5, 0.5, True, 2, (0.5, 0.5))))
+    edge = RecordedOptima((3, 6, 12), (*best[:2], BestLR(0.5, 0.5, 0.5, True, 2, (0.5, 0.5))), logs)
     assert edge.moved.error == edge.trend.error == math.inf
 
 
@@ -115,6 +119,18 @@ def test_the_records_of_this_book_are_read():
     many = recorded_optima("digits-seeds", "depth")["mup_sqrt_depth"]
     assert many.sizes == (3, 6, 12, 24) and many.best[0].seeds == 36
     assert recorded_optima("digits-widths", "width")["sp"].sizes == (64, 256, 1024)
+
+
+def test_a_record_decides_a_check_or_says_how_to_make_it():
+    many = recorded_optima("digits-seeds", "depth")["mup_sqrt_depth"]
+    (log, error) = (part[-1] for part in many.lowest())
+    assert -5 < log < 0 < error < 0.5 and many.lowest_logs.shape == (4, 36)
+    assert recorded_optima("digits-seeds", "depth", steps=41) == {}
+    made = recorded_check("MLP", many, "digits-seeds", "within", 1)
+    assert made.passed and "3 to 24, 36 seeds" in made.what and not made.ours
+    waiting = recorded_check("MLP", None, "nothing", "within", 1, ours=True)
+    assert not waiting.passed and waiting.undecided and waiting.ours
+    assert "`lrtransfer record residual-nothing`" in waiting.what
 
 
 def test_a_distance_from_what_is_expected():

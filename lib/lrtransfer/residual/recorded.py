@@ -190,8 +190,8 @@ def curves_of(
     )
 
 
-def optima_by(results: Sequence[CurveResult], vary: str, **only: Any) -> dict[str, tuple[list[int], list[BestLR]]]:
-    """Best rates against depth or width, by parametrisation.
+def lines_of(results: Sequence[CurveResult], vary: str, **only: Any) -> dict[str, list[tuple[CurveResult, BestLR]]]:
+    """Curves against depth or width, by parametrisation, with their best rates.
 
     Of the curves of a parametrisation those count whose other size is shared by most, and that have a best rate.
 
@@ -207,7 +207,7 @@ def optima_by(results: Sequence[CurveResult], vary: str, **only: Any) -> dict[st
     Returns
     -------
     dict
-        by parametrisation: the sizes, increasing, and the ``BestLR`` of each, by ``best_trained``.
+        by parametrisation: curves of increasing size, and the ``best_of`` each.
 
     Raises
     ------
@@ -216,17 +216,41 @@ def optima_by(results: Sequence[CurveResult], vary: str, **only: Any) -> dict[st
     """
     other = {"depth": "width", "width": "depth"}[choice("vary", vary, ("depth", "width"))]
     chosen = [r for r in results if all(getattr(r.settings, field) == value for field, value in only.items())]
-    found: dict[str, tuple[list[int], list[BestLR]]] = {}
+    found: dict[str, list[tuple[CurveResult, BestLR]]] = {}
     for name in dict.fromkeys(r.settings.parametrisation for r in chosen):
         mine = [r for r in chosen if r.settings.parametrisation == name]
         held = Counter(getattr(r.settings, other) for r in mine)
         fixed = max(
             held, key=lambda size: len({getattr(r.settings, vary) for r in mine if getattr(r.settings, other) == size})
         )
-        pairs = {getattr(r.settings, vary): best_of(r) for r in mine if getattr(r.settings, other) == fixed}
-        kept = [(size, best) for size, best in sorted(pairs.items()) if best is not None]
-        found[name] = ([size for size, _ in kept], [best for _, best in kept])
+        by_size = {getattr(r.settings, vary): r for r in mine if getattr(r.settings, other) == fixed}
+        pairs = ((by_size[size], best_of(by_size[size])) for size in sorted(by_size))
+        found[name] = [(result, best) for result, best in pairs if best is not None]
     return found
+
+
+def optima_by(results: Sequence[CurveResult], vary: str, **only: Any) -> dict[str, tuple[list[int], list[BestLR]]]:
+    """Best rates against depth or width, by parametrisation: ``lines_of`` without the curves.
+
+    Parameters
+    ----------
+    results, vary, **only
+        as there
+
+    Returns
+    -------
+    dict
+        by parametrisation: the sizes, increasing, and the ``BestLR`` of each.
+
+    Raises
+    ------
+    ValueError
+        as there.
+    """
+    return {
+        name: ([getattr(result.settings, vary) for result, _ in line], [best for _, best in line])
+        for name, line in lines_of(results, vary, **only).items()
+    }
 
 
 def best_of(result: CurveResult) -> BestLR | None:

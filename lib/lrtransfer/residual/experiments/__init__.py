@@ -16,6 +16,7 @@ from lrtransfer.residual.experiments.coordinates_against_sweeps import CheckedFa
 from lrtransfer.residual.experiments.families import (
     Family,
     FamilyResult,
+    further,
     optima_row,
     optimum_text,
     train,
@@ -32,13 +33,17 @@ from lrtransfer.residual.experiments.readings import (
     beyond,
     changes_of,
     exponent_of,
-    further,
     gain,
     move,
     power_of,
     widest,
 )
-from lrtransfer.residual.experiments.recorded_optima import RecordedOptima, recorded_optima
+from lrtransfer.residual.experiments.recorded_optima import (
+    RecordedOptima,
+    not_recorded,
+    recorded_check,
+    recorded_optima,
+)
 from lrtransfer.residual.experiments.shapes import Shapes, compare_shapes, left_out
 from lrtransfer.residual.experiments.table1 import built_over_symbols, built_row, symbol_values
 
@@ -78,10 +83,12 @@ __all__ = [
     "left_out",
     "miniature",
     "move",
+    "not_recorded",
     "optima_row",
     "optimum_text",
     "plan",
     "power_of",
+    "recorded_check",
     "recorded_optima",
     "settings_files",
     "stop_and_resume",
