@@ -66,14 +66,14 @@ def test_verdicts():
     assert judge("depth.model", good).verdict == REPRODUCED
     assert judge("depth.model", good, correction="a sign").verdict == CORRECTED
     assert judge("depth.model", good, bad, correction="a sign").verdict == FAILED
-    assert "fails:" in judge("depth.model", bad)._html()
+    assert "fails:" in judge("depth.model", bad)._markdown()
 
 
 def test_only_the_paper_s_checks_decide():
     good, bad = Check("x", 1, 1), Check("y", 2, 1, 0.5)
     ours = Check("z", 2, 1, 0.5, ours=True)
     found = judge("depth.model", good, ours)
-    assert found.verdict == REPRODUCED and "fails:</strong> (ours) z" in found._html()
+    assert found.verdict == REPRODUCED and "fails:</strong> (ours) z" in found._markdown()
     assert found.as_dict()["measured"] == 1.0 and found.as_dict()["checks"][1]["ours"]
     assert judge("depth.model", bad, ours).verdict == FAILED
     with pytest.raises(ValueError, match=r"^checks = .*paper's own statement"):
@@ -88,7 +88,7 @@ def test_what_seeds_cannot_tell_is_not_resolved(value, outcome, verdict):
     assert open_one.outcome == "not resolved" and not open_one.passed
     found = judge("depth.model", told, open_one, correction="a sign")
     assert found.verdict == (UNRESOLVED if verdict == REPRODUCED else FAILED)
-    assert "not resolved:</strong> it falls" in found._html() and "?? " in found._text()
+    assert "not resolved:</strong> it falls" in found._markdown() and "?? " in found._text()
     aside = Check.of(Estimate(value, 2.0, 9), "it falls", "<=", 0, ours=True)
     assert judge("depth.model", told, aside).verdict == verdict
 
@@ -141,7 +141,9 @@ def test_scorecard_shows_what_is_open(capsys):
     card = claims.scorecard("depth")
     assert dict((s.id, v) for s, v in card.rows)["depth.model"] == REPRODUCED
     assert sum(v == OPEN for _, v in card.rows) == len(card.rows) - 1
-    assert f"1 of {len(card.rows)} claims" in card._repr_markdown_()
+    lines = card._repr_markdown_().splitlines()
+    assert '| ✓ reproduced | <a href="#claim-depth-model"><code>depth.model</code></a> |' in lines[2]
+    assert lines[3].startswith("| ○ open | <code>depth.sharpness</code> |")
     with pytest.raises(ValueError, match=r"^chapter = 'deepness'"):
         claims.scorecard("deepness")
 
@@ -149,7 +151,22 @@ def test_scorecard_shows_what_is_open(capsys):
 def test_the_record_travels_as_json_beside_what_a_reader_sees():
     bundle = judge("depth.model", Check("x", 1, 1))._repr_mimebundle_()
     assert bundle[MEDIA_TYPE]["id"] == "depth.model"
-    assert 'id="claim-depth-model"' in bundle["text/html"] and "reproduced" in bundle["text/plain"]
+    assert 'id="claim-depth-model"' in bundle["text/markdown"] and "reproduced" in bundle["text/plain"]
+
+
+def test_every_claim_has_one_sentence_with_closed_mathematics():
+    for statement in claims.statements().values():
+        assert statement.sentence.endswith(".") and statement.sentence.count("$") % 2 == 0, statement.id
+
+
+def test_a_box_shows_verdict_and_sentence_and_folds_the_rest():
+    checks = Check("power of n, n >= 2^7", -0.5, -0.5, 0.1), Check("of ours", 2, 1, 0.5, ours=True)
+    text = judge("width.coefficients", *checks, correction="eta_n must read eta_inf.")._markdown()
+    shown, folded = text.split("<details")
+    assert "✓* reproduced with a correction" in shown and claims.statements()["width.coefficients"].sentence in shown
+    assert "<summary>2 checks, 1 holds, 1 fails; 1 of them ours; what is corrected</summary>" in folded
+    assert "<i>η</i><sub><i>n</i></sub> must read <i>η</i><sub>∞</sub>." in folded
+    assert "<i>n</i> ≥ 2<sup>7</sup>: measured −0.5, expected −0.5\u00a0±\u00a00.1" in folded
 
 
 def test_last_build_says_how_to_make_one(tmp_path):

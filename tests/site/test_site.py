@@ -11,8 +11,9 @@ import pytest
 from bs4 import BeautifulSoup
 
 import execute
-import key_figures
+import picture
 from lrtransfer.page.claims import OPEN, statements
+from lrtransfer.page.findings import found
 
 ROOT = Path(__file__).resolve().parents[2]
 VERDICTS = {"reproduced", "reproduced with a correction", "not resolved", "not reproduced", OPEN}
@@ -47,10 +48,30 @@ def test_no_chapter_leaves_a_claim_open(site):
 def test_the_ledger_page_shows_what_claims_json_says(site, pages):
     ledger = {e["id"]: e["verdict"] for e in json.loads((site / "claims.json").read_text(encoding="utf-8"))}
     shown = {}
-    for row in pages["book/claims.html"].select("table.lr-ledger tbody tr"):
-        cells = [cell.get_text(" ", strip=True) for cell in row.find_all("td")]
-        shown[cells[0]] = cells[-1].split(" ", 1)[1]
+    for row in pages["book/claims.html"].select("table[data-table=claims] tbody tr[id]"):
+        assert row.select_one("td:nth-of-type(2)").get_text(strip=True).split(" ", 1)[1] == row["data-verdict"]
+        shown[row["id"]] = row["data-verdict"]
     assert shown == ledger
+
+
+def test_the_findings_page_shows_what_findings_json_says(site, pages):
+    ledger = json.loads((site / "findings.json").read_text(encoding="utf-8"))
+    assert [entry["id"] for entry in ledger] == list(found())
+    rows = pages["book/claims.html"].select("table[data-table=findings] tbody tr[id]")
+    assert {row["id"]: row["data-verdict"] for row in rows} == {entry["id"]: entry["outcome"] for entry in ledger}
+
+
+def test_a_claim_in_a_chapter_is_a_verdict_a_typeset_sentence_and_a_fold(pages):
+    boxes = [(name, box) for name, page in pages.items() for box in page.select(".lr-claim")]
+    assert len(boxes) >= len(statements())
+    for name, box in boxes:
+        identity = box.select_one("a.lr-id")
+        assert identity["href"] == f"claims.html#{identity.get_text()}", name
+        fold = box.select_one("details.lr-checks").extract()
+        assert fold.select("li") and "open" not in fold.attrs
+        words = box.get_text(" ", strip=True)
+        assert not re.search(r"<=|>=|\^|\bsqrt\b|\d+e[-+]?\d", words.split("\\(")[0]), words
+        assert not re.search(r"<=|>=|\de-\d", fold.get_text()), fold.get_text()
 
 
 def test_every_link_leads_somewhere(site, pages):
@@ -115,6 +136,6 @@ def test_folded_solutions_are_there_and_executed(pages):
 def test_the_readme_picture_is_the_chapter_s_figure(site):
     """The same words in the same places of the drawing; the last digits of its curves are the processor's."""
     words = re.compile(r"<!-- (.*?) -->")
-    svg, _ = key_figures.find_figure(execute.executed_notebook("depth"), "fig-depth-transfer-chain")
-    picture = (ROOT / "book" / "_static" / "transfer.svg").read_text(encoding="utf-8")
-    assert words.findall(picture) == words.findall(svg), "run `make picture`"
+    svg, _ = picture.find_figure(execute.executed_notebook("depth"), "fig-depth-transfer-chain")
+    shipped = (ROOT / "book" / "_static" / "transfer.svg").read_text(encoding="utf-8")
+    assert words.findall(shipped) == words.findall(svg), "run `make picture`"

@@ -12,16 +12,17 @@ under a media type of its own (``MEDIA_TYPE``), so the ledger page and claims.js
 from __future__ import annotations
 
 import csv
-import html
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from lrtransfer.numerics.arguments import refuse
-from lrtransfer.numerics.estimates import FAILS, HOLDS
+from lrtransfer.numerics.estimates import FAILS
 from lrtransfer.numerics.estimates import OPEN as UNDECIDED
-from lrtransfer.page.checks import Check, json_number, sentence, strain
+from lrtransfer.page.boxes import box, name, plain
+from lrtransfer.page.checks import Check, json_number, strain
+from lrtransfer.page.wording import typeset
 
 MEDIA_TYPE = "application/vnd.lrtransfer.claim+json"
 REPRODUCED, CORRECTED, UNRESOLVED, FAILED, OPEN = (
@@ -36,7 +37,7 @@ MARKS = {REPRODUCED: "✓", CORRECTED: "✓*", UNRESOLVED: "?", FAILED: "✗", O
 
 @dataclass(frozen=True)
 class Statement:
-    """One row of claims.csv: what a paper states and what must be shown for it.
+    """One row of claims.csv and of sentences.csv: what a paper states and what must be shown for it.
 
     Attributes
     ----------
@@ -47,9 +48,11 @@ class Statement:
     seed_label
         where it stands in the paper
     claim
-        what the paper states
+        what the paper states, in plain characters
     show
         what must be shown for it
+    sentence
+        what the paper states as a reader meets it, with its mathematics between dollar signs
     """
 
     id: str
@@ -57,6 +60,7 @@ class Statement:
     seed_label: str
     claim: str
     show: str
+    sentence: str
 
 
 @cache
@@ -68,8 +72,13 @@ def statements() -> dict[str, Statement]:
     dict
         ``Statement`` by id, in the order of claims.csv.
     """
-    text = files("lrtransfer.page").joinpath("claims.csv").read_text(encoding="utf-8")
-    return {row["id"]: Statement(**row) for row in csv.DictReader(text.splitlines())}
+    sentences = {row["id"]: row["sentence"] for row in _rows("sentences.csv")}
+    return {row["id"]: Statement(**row, sentence=sentences[row["id"]]) for row in _rows("claims.csv")}
+
+
+def _rows(file: str) -> list[dict[str, str]]:
+    text = files("lrtransfer.page").joinpath(file).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
 
 
 @dataclass(frozen=True)
@@ -131,27 +140,16 @@ class Claim:
         }
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
-        return {MEDIA_TYPE: self.as_dict(), "text/html": self._html(), "text/plain": self._text()}
+        return {MEDIA_TYPE: self.as_dict(), "text/markdown": self._markdown(), "text/plain": self._text()}
 
     def _text(self) -> str:
-        lines = [f"{self.id} ({self.statement.seed_label}): {self.verdict}"]
-        marks = {HOLDS: "ok ", UNDECIDED: "?? ", FAILS: "NO "}
-        lines += [f"  {marks[c.outcome]} {_whose(c)}{c.what}: {sentence(c)}" for c in self.checks]
-        return "\n".join(lines + ([f"  correction: {self.correction}"] if self.correction else []))
+        return plain(f"{self.id} ({self.statement.seed_label}): {self.verdict}", self.checks, self.correction)
 
-    def _html(self) -> str:
-        # Inline styles are the fallback for notebooks without the book's style sheet.
-        rows = "".join(f"<li>{_state(c)}{_whose(c)}{html.escape(c.what)}: {sentence(c)}</li>" for c in self.checks)
-        more = f"<p><em>Correction.</em> {html.escape(self.correction)}</p>" if self.correction else ""
+    def _markdown(self) -> str:
+        stands = typeset(self.statement.seed_label)
+        lead = f"<strong>{MARKS[self.verdict]} {self.verdict}</strong> {name(self.id)} {stands}"
         kind = self.verdict.replace(" ", "-")
-        return (
-            f'<div class="lr-claim lr-{kind}" id="{self.anchor}" '
-            'style="border-left:4px solid; padding:.3em .8em; margin:1em 0">'
-            f"<p><strong>{MARKS[self.verdict]} {self.verdict}</strong> "
-            f"<code>{self.id}</code> ({html.escape(self.statement.seed_label)}). "
-            f"{html.escape(self.statement.claim)}</p>"
-            f"<ul>{rows}</ul>{more}</div>"
-        )
+        return box(self.anchor, kind, lead, self.statement.sentence, self.checks, self.correction)
 
 
 _session: dict[str, Claim] = {}
@@ -220,13 +218,9 @@ class Scorecard:
     rows: tuple[tuple[Statement, str], ...]
 
     def _repr_markdown_(self) -> str:
-        lines = ["| | Claim | In the paper | Verdict |", "|---|---|---|---|"]
-        lines += [
-            f"| {MARKS[verdict]} | `{s.id}` | {s.seed_label.replace('|', '/')} | {verdict} |"
-            for s, verdict in self.rows
-        ]
-        reached = sum(verdict != OPEN for _, verdict in self.rows)
-        return "\n".join([*lines, "", f"{reached} of {len(self.rows)} claims have a verdict."])
+        lines = ["| Verdict | Claim | In the paper |", "|---|---|---|"]
+        lines += [f"| {MARKS[verdict]} {verdict} | {_to(s, verdict)} | {_label(s)} |" for s, verdict in self.rows]
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         return "\n".join(f"{MARKS[verdict]:2} {s.id}: {verdict}" for s, verdict in self.rows)
@@ -256,9 +250,11 @@ def scorecard(chapter: str) -> Scorecard:
     return Scorecard(tuple((s, _session[s.id].verdict if s.id in _session else OPEN) for s in rows))
 
 
-def _state(check: Check) -> str:
-    return "" if check.passed else f"<strong>{check.outcome}:</strong> "
+def _to(statement: Statement, verdict: str) -> str:
+    """The name of a claim, as a link to its place in the page once it is stated there."""
+    named = f"<code>{statement.id}</code>"
+    return named if verdict == OPEN else f'<a href="#claim-{statement.id.replace(".", "-")}">{named}</a>'
 
 
-def _whose(check: Check) -> str:
-    return "(ours) " if check.ours else ""
+def _label(statement: Statement) -> str:
+    return typeset(statement.seed_label).replace("|", "/")

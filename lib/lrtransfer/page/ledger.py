@@ -8,27 +8,45 @@ from pathlib import Path
 from typing import Any
 
 from lrtransfer.page.claims import MEDIA_TYPE, OPEN, statements
+from lrtransfer.page.findings import FINDING_TYPE, found
 
 
-def recorded(notebook: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The claims that an executed notebook carries in its outputs.
+def recorded(notebook: Mapping[str, Any], media_type: str = MEDIA_TYPE) -> list[dict[str, Any]]:
+    """The claims, or the findings, that an executed notebook carries in its outputs.
 
     Parameters
     ----------
     notebook
         nbformat 4, as a mapping
+    media_type
+        ``MEDIA_TYPE`` for claims, ``FINDING_TYPE`` for findings
 
     Returns
     -------
     list of dict
-        what ``Claim.as_dict`` gave, in order.
+        what ``as_dict`` gave, in order.
     """
     return [
-        output["data"][MEDIA_TYPE]
+        output["data"][media_type]
         for cell in notebook["cells"]
         for output in cell.get("outputs", [])
-        if MEDIA_TYPE in output.get("data", {})
+        if media_type in output.get("data", {})
     ]
+
+
+def _collect(pages: Mapping[str, Mapping[str, Any]], media_type: str, kind: str) -> dict[str, dict[str, Any]]:
+    """The records of all pages by id, each with where it stands."""
+    gathered: dict[str, dict[str, Any]] = {}
+    for address, notebook in pages.items():
+        for entry in recorded(notebook, media_type):
+            id = entry["id"]
+            what = f"{kind.capitalize()} {id!r}"
+            if id in gathered:
+                raise ValueError(f"{what} is stated twice ({gathered[id]['where']} and {address}): state it once.")
+            if Path(address).stem != entry["chapter"]:
+                raise ValueError(f"{what} belongs to the chapter {entry['chapter']!r}, not to {address}.")
+            gathered[id] = entry | {"where": f"{address}#{kind}-{id.replace('.', '-')}"}
+    return gathered
 
 
 def assemble(pages: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -51,15 +69,7 @@ def assemble(pages: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     ValueError
         when a claim is stated twice or by a chapter other than its own.
     """
-    found: dict[str, dict[str, Any]] = {}
-    for address, notebook in pages.items():
-        for entry in recorded(notebook):
-            id = entry["id"]
-            if id in found:
-                raise ValueError(f"Claim {id!r} is stated twice ({found[id]['where']} and {address}): state it once.")
-            if Path(address).stem != entry["chapter"]:
-                raise ValueError(f"Claim {id!r} belongs to the chapter {entry['chapter']!r}, not to {address}.")
-            found[id] = entry | {"where": f"{address}#claim-{id.replace('.', '-')}"}
+    stated = _collect(pages, MEDIA_TYPE, "claim")
     empty: dict[str, Any] = {
         "verdict": OPEN,
         "measured": None,
@@ -76,9 +86,35 @@ def assemble(pages: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
             "chapter": s.chapter,
             "seed_label": s.seed_label,
             "claim": s.claim,
-            **found.get(s.id, empty),
+            **stated.get(s.id, empty),
         }
         for s in statements().values()
+    ]
+
+
+def assemble_findings(pages: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One entry for every id of findings.csv, from the executed notebooks of the chapters.
+
+    Parameters
+    ----------
+    pages
+        as in ``assemble``
+
+    Returns
+    -------
+    list of dict
+        with id, chapter, sentence, outcome, checks and where, in the order of findings.csv. An id that no page states
+        is "open", without checks.
+
+    Raises
+    ------
+    ValueError
+        as ``assemble`` does.
+    """
+    stated = _collect(pages, FINDING_TYPE, "finding")
+    empty: dict[str, Any] = {"outcome": OPEN, "checks": [], "where": None}
+    return [
+        {"id": f.id, "chapter": f.chapter, "sentence": f.sentence, **stated.get(f.id, empty)} for f in found().values()
     ]
 
 

@@ -1,4 +1,4 @@
-"""The claims page and claims.json, read off the executed chapters of the same build."""
+"""The claims page, claims.json and findings.json, read off the executed chapters of the same build."""
 
 from __future__ import annotations
 
@@ -13,97 +13,93 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from lrtransfer.page.claims import MARKS, OPEN
-from lrtransfer.page.ledger import assemble
+import ledger_rows
+from lrtransfer.page import ledger
+from lrtransfer.page.claims import OPEN
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import execute
 
+PAGE = "book/claims"
+
 
 class LedgerNode(nodes.General, nodes.Element):
-    """Where the ledger goes; filled when every page has been read."""
+    """Where a table goes; filled when every page has been read."""
 
 
 class ClaimsLedger(SphinxDirective):
-    """``{claims-ledger}``: one table for each chapter, or a count of verdicts with ``:summary:``."""
+    """``{claims-ledger}``: the papers' claims, or a count of verdicts with ``:summary:``."""
 
     option_spec = {"summary": directives.flag}
+    table = "claims"
 
     def run(self) -> list[nodes.Node]:
-        return [LedgerNode(summary="summary" in self.options)]
+        return [LedgerNode(table="summary" if "summary" in self.options else self.table)]
+
+
+class FindingsLedger(ClaimsLedger):
+    """``{findings-ledger}``: what the book found."""
+
+    option_spec = {}
+    table = "findings"
 
 
 @cache
-def _ledger() -> list[dict[str, Any]]:
-    """The ledger of the chapters as this build shows them."""
+def _executed() -> dict[str, Any]:
     names = [path.stem for path in execute.chapters()]
-    return assemble({f"book/{name}.html": execute.executed_notebook(name) for name in names})
+    return {f"book/{name}.html": execute.executed_notebook(name) for name in names}
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{float(value):.5g}"  # infinity travels as a word
+@cache
+def claims() -> list[dict[str, Any]]:
+    """The ledger of the chapters as this build shows them."""
+    return ledger.assemble(_executed())
 
 
-def _row(cells: list[nodes.Node], tag: type[nodes.Element] = nodes.paragraph) -> nodes.row:
-    row = nodes.row()
-    for cell in cells:
-        entry = nodes.entry()
-        entry += tag("", "", cell)
-        row += entry
-    return row
-
-
-def _table(rows: list[dict[str, Any]], home: str, builder: Any) -> nodes.table:
-    headings = ["Claim", "In the paper", "What is stated", "Measured", "Expected", "Verdict"]
-    table = nodes.table(classes=["lr-ledger"])
-    group = nodes.tgroup(cols=len(headings))
-    group += [nodes.colspec(colwidth=w) for w in (14, 12, 40, 10, 10, 14)]
-    head = nodes.thead()
-    head += _row([nodes.Text(h) for h in headings])
-    body = nodes.tbody()
-    for r in rows:
-        name: nodes.Node = nodes.literal(text=r["id"])
-        if r["where"]:
-            page, anchor = r["where"].split("#")
-            name = nodes.reference("", "", name, refuri=f"{builder.get_relative_uri(home, page[:-5])}#{anchor}")
-        bound = {"<=": "≤ ", ">=": "≥ "}.get(r["relation"], "")
-        slack = f" ± {_number(r['tolerance'])}" if r["tolerance"] else ""
-        verdict = nodes.inline(
-            "", f"{MARKS[r['verdict']]} {r['verdict']}", classes=["lr-" + r["verdict"].replace(" ", "-")]
-        )
-        expected = f"{bound}{_number(r['expected'])}{slack}"
-        texts = (r["seed_label"], r["claim"], _number(r["measured"]), expected)
-        body += _row([name, *(nodes.Text(t) for t in texts), verdict])
-    group += [head, body]
-    table += group
-    return table
+@cache
+def findings() -> list[dict[str, Any]]:
+    """The findings of the same chapters."""
+    return ledger.assemble_findings(_executed())
 
 
 def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     for place in list(doctree.findall(LedgerNode)):
-        rows = _ledger()
-        counts = {v: sum(r["verdict"] == v for r in rows) for v in MARKS}
-        text = "; ".join(f"{n} {verdict}" for verdict, n in counts.items()) + f"; {len(rows)} in all."
-        content: list[nodes.Node] = [nodes.paragraph(text=text)]
-        if not place["summary"]:
-            for chapter in dict.fromkeys(r["chapter"] for r in rows):
-                section = nodes.rubric(text=chapter.capitalize())
-                mine = [r for r in rows if r["chapter"] == chapter]
-                content += [section, _table(mine, docname, app.builder)]
-        place.replace_self(content)
+
+        def page_of(name: str) -> str:
+            return app.builder.get_relative_uri(docname, name)
+
+        made = {
+            "summary": lambda: ledger_rows.summary(claims(), page_of),
+            "claims": lambda: ledger_rows.claims_table(claims(), page_of),
+            "findings": lambda: ledger_rows.findings_table(findings(), page_of),
+        }[place["table"]]()
+        place.replace_self(made)
+        app.env.get_domain("math").data["has_equations"][docname] = True  # read before the rows were there
+
+
+def _link_names(app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Link the names in the boxes of a chapter to their rows; give the claims page its script and styles."""
+    if pagename == PAGE:
+        app.add_css_file("ledger.css")
+        app.add_js_file("ledger.js", type="module")
+    elif 'class="lr-id"' in context.get("body", ""):
+        context["body"] = ledger_rows.linked_names(context["body"], context["pathto"](PAGE))
 
 
 def _write_json(app: Sphinx, error: Exception | None) -> None:
     if error is None and app.builder.format == "html":
-        ledger = [{k: v for k, v in r.items() if k != "claim"} for r in _ledger()]
-        target = Path(app.outdir) / "claims.json"
-        target.write_text(json.dumps(ledger, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        assert all((r["where"] is None) == (r["verdict"] == OPEN) for r in ledger)
+        for name, rows, words in (("claims", claims(), "claim"), ("findings", findings(), "")):
+            kept = [{k: v for k, v in row.items() if k != words} for row in rows]
+            text = json.dumps(kept, indent=1, ensure_ascii=False)
+            (Path(app.outdir) / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+        assert all((r["where"] is None) == (r["verdict"] == OPEN) for r in claims())
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_node(LedgerNode)
     app.add_directive("claims-ledger", ClaimsLedger)
+    app.add_directive("findings-ledger", FindingsLedger)
     app.connect("doctree-resolved", _fill)
+    app.connect("html-page-context", _link_names)
     app.connect("build-finished", _write_json)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
