@@ -10,13 +10,12 @@ import re
 
 import numpy as np
 import pytest
+from visits import DESKTOP, PHONE, Visit, serious_faults
 
 import execute
 import lrtransfer
 from lrtransfer.page.pictures import Model
 
-PHONE = {"width": 390, "height": 844}
-DESKTOP = {"width": 1280, "height": 900}
 PAGES = [name.removeprefix("book/") for name, _ in execute.toc_entries()]
 MODELS = [
     value
@@ -26,34 +25,6 @@ MODELS = [
     if isinstance(value, Model)
 ]
 MOVING = [f"book/{model.name.split('.')[0]}.html" for model in MODELS]
-
-
-class Visit:
-    """One page opened in a fresh context, with what it asked for and what it complained about."""
-
-    def __init__(self, browser, address, name, viewport=DESKTOP, **context):
-        self.context = browser.new_context(viewport=viewport, **context)
-        self.page = self.context.new_page()
-        self.outside, self.complaints = [], []
-        self.page.on(
-            "request",
-            lambda r: None if r.url.startswith((address, "data:", "blob:")) else self.outside.append(r.url),
-        )
-        self.page.on("console", lambda m: self.complaints.append(m.text) if m.type in ("error", "warning") else None)
-        self.page.on("pageerror", lambda e: self.complaints.append(str(e)))
-        self.page.on("response", lambda r: self.complaints.append(f"{r.status} {r.url}") if r.status >= 400 else None)
-        self.page.goto(f"{address}/{name}", wait_until="networkidle")
-        # On a busy machine the network rests before the scripts have run: colours are settled once the theme is.
-        if context.get("java_script_enabled", True):
-            self.page.wait_for_function(
-                "['light', 'dark'].includes(document.documentElement.dataset.theme)", polling=100
-            )
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.context.close()
 
 
 @pytest.fixture(params=PAGES)
@@ -218,14 +189,6 @@ def test_print_shows_what_is_folded(browser, address):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_serious_accessibility_violation_in_an_article(browser, address, name, scheme):
-    from axe_playwright_python.sync_playwright import Axe
-
     with Visit(browser, address, name, color_scheme=scheme) as visit:
         visit.page.evaluate("window.MathJax?.startup?.promise")
-        found = Axe().run(visit.page, context="article").response["violations"]
-        serious = [
-            f"{v['id']}: {v['nodes'][0]['html'][:200]} ({len(v['nodes'])} places)"
-            for v in found
-            if v["impact"] in ("serious", "critical")
-        ]
-        assert serious == []
+        assert serious_faults(visit.page, "article") == []

@@ -67,6 +67,7 @@ def test_a_claim_in_a_chapter_is_a_verdict_a_typeset_sentence_and_a_fold(pages):
     for name, box in boxes:
         identity = box.select_one("a.lr-id")
         assert identity["href"] == f"claims.html#{identity.get_text()}", name
+        identity.extract()
         fold = box.select_one("details.lr-checks").extract()
         assert fold.select("li") and "open" not in fold.attrs
         words = box.get_text(" ", strip=True)

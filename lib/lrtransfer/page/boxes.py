@@ -55,10 +55,22 @@ def check_list(checks: Sequence[Check]) -> str:
     str
         an HTML list; what does not hold says so first.
     """
-    return "<ul>" + "".join(f"<li>{_item(check)}</li>" for check in checks) + "</ul>"
+    return "<ul>" + "".join(f"<li>{item(check)}</li>" for check in checks) + "</ul>"
 
 
-def _item(check: Check) -> str:
+def item(check: Check) -> str:
+    """One check in a line.
+
+    Parameters
+    ----------
+    check
+        any
+
+    Returns
+    -------
+    str
+        HTML: what was measured, and how it compares.
+    """
     state = "" if check.passed else f"<strong>{check.outcome}:</strong> "
     whose = "(ours) " if check.ours else ""
     numbers = comparison(float(check.measured), float(check.expected), check.tolerance, check.relation)  # type: ignore[arg-type]

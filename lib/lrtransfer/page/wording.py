@@ -35,7 +35,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r" - ", " − "),
     (r"(<su[bp]>\w*)-", r"\1−"),
 )
-_SYMBOL = re.compile(rf"\b({_LETTERS})(?![a-zA-Z])|(?<![\w'’.])([BKLNPSTVWcdhmnrstwxy])(?![\w'’]|\.\s?[A-Z])")
+_SYMBOL = re.compile(rf"\b({_LETTERS})(?![a-zA-Z])|(?<![\w'’.])([BKLNPSTVWcdhmnrstwxy])(?![\w'’]|\.\s?[A-Z\d])")
 _TAG = re.compile(r"(<[^>]*>|&\w+;)")
 
 

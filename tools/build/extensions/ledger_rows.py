@@ -9,11 +9,11 @@ from typing import Any
 
 from docutils import nodes
 
-from lrtransfer.page.boxes import check_list, in_words
+from lrtransfer.page.boxes import check_list, in_words, item
 from lrtransfer.page.checks import Check, strain
 from lrtransfer.page.claims import CORRECTED, FAILED, MARKS, OPEN, REPRODUCED, UNRESOLVED, statements
 from lrtransfer.page.findings import OUTCOMES
-from lrtransfer.page.wording import comparison, typeset
+from lrtransfer.page.wording import typeset
 
 PageOf = Callable[[str], str]
 MEANING = {
@@ -99,9 +99,18 @@ def _kind(words: str) -> str:
 
 
 def _checks(row: dict[str, Any]) -> list[Check]:
-    names = ("what", "measured", "expected", "tolerance", "relation", "ours", "undecided")
-    numbers = {"measured", "expected", "tolerance"}
-    return [Check(**{n: float(c[n]) if n in numbers else c[n] for n in names}) for c in row["checks"]]
+    return [
+        Check(
+            c["what"],
+            float(c["measured"]),
+            float(c["expected"]),
+            c["tolerance"],
+            c["relation"],
+            c["ours"],
+            c["undecided"],
+        )
+        for c in row["checks"]
+    ]
 
 
 def _nearest(checks: list[Check]) -> tuple[str, float]:
@@ -109,8 +118,7 @@ def _nearest(checks: list[Check]) -> tuple[str, float]:
     if not checks:
         return "", 0.0
     worst = max((c for c in checks if not c.ours), key=strain)
-    numbers = comparison(float(worst.measured), float(worst.expected), worst.tolerance, worst.relation)
-    return f"{typeset(worst.what)}: {numbers}", strain(worst)
+    return item(worst), strain(worst)
 
 
 def _row(row: dict[str, Any], page_of: PageOf, order: int, verdict: str, mark: str, stated: str, label: str) -> str:
@@ -138,10 +146,19 @@ def _row(row: dict[str, Any], page_of: PageOf, order: int, verdict: str, mark: s
 
 
 def _claim_row(row: dict[str, Any], page_of: PageOf, order: int) -> str:
-    fix = f'<span class="lr-fix"><em>Correction.</em> {typeset(row["correction"])}</span>' if row["correction"] else ""
+    fix = _correction(row["correction"]) if row["correction"] else ""
     label = f'<span class="lr-label">{typeset(row["seed_label"])}</span>'
     verdict = row["verdict"]
     return _row(row, page_of, order, verdict, MARKS[verdict], statements()[row["id"]].sentence + fix, label)
+
+
+def _correction(text: str) -> str:
+    """The first sentence of a correction; the others in a fold."""
+    first, _, rest = re.sub(r"(?<=[a-z0-9)'])\. (?=[A-Z'])", ".\n", text).partition("\n")
+    shown = f"<em>Correction.</em> {typeset(first)}"
+    if not rest:
+        return f'<span class="lr-fix">{shown}</span>'
+    return f'<details class="lr-fix"><summary>{shown}</summary>{typeset(rest.replace(chr(10), " "))}</details>'
 
 
 def _finding_row(row: dict[str, Any], page_of: PageOf, order: int) -> str:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lrtransfer import depth, layers, stages, width
 from lrtransfer.depth import experiments
 from lrtransfer.sweeps import records
 
 WIDE, HIGH, LEFT, BOTTOM = 220, 120, 16, 16
-Points = Sequence[tuple[float, float]]
+Numbers = Sequence[float] | NDArray[Any]
 
 
 class Panel:
     """A drawing with linear axes, whose marks have the classes of the slider figures and so follow the theme."""
 
     def __init__(self, xlim: tuple[float, float], ylim: tuple[float, float]):
-        self.xlim, self.ylim, self.parts = xlim, ylim, []
+        self.xlim, self.ylim = xlim, ylim
+        self.parts: list[str] = []
 
     def at(self, x: float, y: float) -> tuple[float, float]:
         (x0, x1), (y0, y1) = self.xlim, self.ylim
@@ -27,23 +30,25 @@ class Panel:
             HIGH - BOTTOM - 4
         )
 
-    def _path(self, x: Sequence[float], y: Sequence[float]) -> str:
+    def _path(self, x: Numbers, y: Numbers) -> str:
         return "M" + "L".join("{:.1f} {:.1f}".format(*self.at(*point)) for point in zip(x, y, strict=True))
 
-    def line(self, x: Sequence[float], y: Sequence[float], color: int) -> None:
+    def line(self, x: Numbers, y: Numbers, color: int) -> None:
         self.parts.append(f'<path class="lr-curve lr-c{color}" d="{self._path(x, y)}"/>')
 
-    def dots(self, x: Sequence[float], y: Sequence[float], color: int, size: float = 2.2) -> None:
+    def dots(self, x: Numbers, y: Numbers, color: int, size: float = 2.2) -> None:
         for point in zip(x, y, strict=True):
             place = 'cx="{:.1f}" cy="{:.1f}"'.format(*self.at(*point))
             self.parts.append(f'<circle class="lr-point lr-c{color}" r="{size}" {place}/>')
 
-    def area(self, x: Sequence[float], low: Sequence[float], high: Sequence[float]) -> None:
+    def area(self, x: Numbers, low: Numbers, high: Numbers) -> None:
         outline = self._path([*x, *x[::-1]], [*low, *high[::-1]])
         self.parts.append(f'<path class="lr-area" d="{outline}Z"/>')
 
     def words(self, x: float, y: float, text: str) -> None:
-        self.parts.append('<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>'.format(*self.at(x, y), text))
+        self.parts.append(
+            f'<text x="{self.at(x, y)[0]:.1f}" y="{self.at(x, y)[1]:.1f}" text-anchor="middle">{text}</text>'
+        )
 
     def svg(self, xlabel: str, ylabel: str, alt: str) -> str:
         """The drawing with its frame and the names of its axes."""
@@ -52,7 +57,8 @@ class Panel:
         names = f'<text x="{(LEFT + WIDE) / 2}" y="{HIGH - 3}" text-anchor="middle">{xlabel}</text>'
         names += f'<text transform="translate(11 {middle}) rotate(-90)" text-anchor="middle">{ylabel}</text>'
         box = f"{LEFT} 2 {WIDE - LEFT - 2} {low - 2}"
-        clip = '<svg x="{}" y="{}" width="{}" height="{}" viewBox="{}">'.format(*box.split(), box)
+        sides = 'x="{}" y="{}" width="{}" height="{}"'.format(*box.split())
+        clip = f'<svg {sides} viewBox="{box}">'
         return (
             f'<svg class="lr-thumb" viewBox="0 0 {WIDE} {HIGH}" role="img" aria-label="{html.escape(alt)}">'
             f"{frame}{names}{clip}{''.join(self.parts)}</svg></svg>"
@@ -73,7 +79,7 @@ def of_width() -> str:
     """Best rates of single networks against the width, between two limit laws."""
     X, y = width.synthetic_data(seed=0)
     limit, spread, octaves = width.limit_lr(X, y, 3), width.limit_spread(X, y, 3), np.arange(6, 21, 2)
-    draws = width.coefficient_draws(2**octaves, X, y, 3, seeds=range(12))
+    draws = width.coefficient_draws((2**octaves).tolist(), X, y, 3, seeds=range(12))
     best = np.asarray(width.exact_argmin(draws, X, y)) / limit
     panel, fine = Panel((5.5, 20.5), (0.4, 1.6)), np.linspace(5.5, 20.5, 60)
     for sign in (-2, 2):
@@ -88,6 +94,8 @@ def of_width() -> str:
 def of_residual() -> str:
     """Recorded best rates against depth, with branches scaled and not."""
     record = records.read("residual-mnist")
+    if record is None:
+        raise FileNotFoundError("results/residual-mnist is missing: it comes with the repository.")
     panel = Panel((-0.2, 3.2), (-5.5, 1.5))
     for color, name in enumerate(("mup_sqrt_depth", "mup")):
         depths, rates, _ = experiments.recorded_rates(record, parametrisation=name, width=128)
