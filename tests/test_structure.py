@@ -119,3 +119,17 @@ def test_arrays_have_one_name_each():
         if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("NDArray[")
     ]
     assert aliases and all(alias.startswith("lrtransfer.numerics.arrays: ") for alias in aliases), aliases
+
+
+def test_tests_use_what_is_public():
+    # One underscore says that nobody outside looks; protocols of others (_repr_html_, _forward_hooks) are theirs.
+    theirs = {"_forward_hooks", "_forward_pre_hooks", "_repr_mimebundle_", "_repr_markdown_", "_repr_html_", "_exit"}
+    used = []
+    for path in sorted((LIB.parent / "tests").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [node.attr] if isinstance(node, ast.Attribute) else []
+            if isinstance(node, ast.ImportFrom):
+                names = [alias.name for alias in node.names]
+            private = [n for n in names if n.startswith("_") and not n.startswith("__") and n not in theirs]
+            used += [f"{path.name}: {name}" for name in private]
+    assert not used, used

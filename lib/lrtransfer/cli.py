@@ -37,7 +37,8 @@ def _transfer(arguments: argparse.Namespace) -> str:
     return f"{lr:.6g}\n({arch}, {depths}, r = {arguments.r:.15g}: factor {ratio:.4g}{exponent})"
 
 
-def _claims(arguments: argparse.Namespace) -> str:
+def claims_text(arguments: argparse.Namespace) -> str:
+    """The ledger of the last build as a table."""
     rows = [r for r in ledger.last_build() if arguments.chapter in (None, r["chapter"])]
     wide = max((len(r["id"]) for r in rows), default=0)
     lines = [f"{r['id']:{wide}}  {r['verdict']:28}  {r['where'] or '-'}" for r in rows]
@@ -79,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     claims = commands.add_parser("claims", help="the ledger of the last build, as a table")
     chapters = list(dict.fromkeys(statement.chapter for statement in statements().values()))
     claims.add_argument("--chapter", choices=chapters, help="only this chapter")
-    claims.set_defaults(run=_claims)
+    claims.set_defaults(run=claims_text)
     command.add_commands(commands)
     practice.add_plot(commands)
     made = commands.add_parser(

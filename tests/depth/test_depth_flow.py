@@ -68,7 +68,7 @@ def test_general_solver_equals_the_closed_forms(depth):
     for alpha0 in STARTS:
         t = np.concatenate(([0.0], np.geomspace(1e-3, 1.5, 20) * d.time_to_reach(0.99, alpha0, depth)))
         closed = d.time_course(t, alpha0, depth)
-        general = expit(flow._solve(t, np.array(alpha0), np.array(1.0 - 2.0 / depth)))
+        general = expit(flow.logit_course(t, np.array(alpha0), np.array(1.0 - 2.0 / depth)))
         error = EPS * (d.rate_of_change(closed, depth) * t + closed)
         assert (np.abs(general - closed) <= 20 * error).all()
 

@@ -128,7 +128,7 @@ def test_channel_statistics_are_those_of_numpy():
 
 
 def test_all_names_pass_settings_and_nothing_is_read(monkeypatch):
-    monkeypatch.setattr(data_module, "_LOADERS", {})  # reading would be a KeyError
+    monkeypatch.setattr(data_module, "LOADERS", {})  # reading would be a KeyError
     for name in DATASETS:
         assert ResidualMLP(data=name).data == name
     with pytest.raises(ValueError, match=r"data = 'cifar' .*'cifar10'"):
@@ -148,7 +148,7 @@ def test_all_names_pass_settings_and_nothing_is_read(monkeypatch):
 def test_missing_packages_are_named(name, module, words, monkeypatch):
     monkeypatch.delenv("LRTRANSFER_DATA", raising=False)
     monkeypatch.setitem(sys.modules, module, None)
-    data_module._load.cache_clear()
+    data_module.loaded.cache_clear()
     with pytest.raises(ImportError, match=words):
         load(name)
 

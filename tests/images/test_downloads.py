@@ -91,7 +91,7 @@ def test_lost_connections_are_resumed(source, server, archive, tmp_path):
     starts = [int(asked[6:-1]) for asked in server.asked[1:]]
     assert server.asked[0] is None and len(starts) == 4
     # What was sent is kept but for less than a block; a loss before anything came is asked for again.
-    block = downloads._CHUNK
+    block = downloads.CHUNK
     assert 100_000 - block < starts[0] <= 100_000 and starts == sorted(starts)
     assert starts[-1] > 190_000 - 4 * block
 
@@ -101,7 +101,7 @@ def test_a_later_start_goes_on_where_the_last_one_stopped(source, server, archiv
     with pytest.raises(DataUnavailable, match="Start again to go on where it stopped"):
         fetch(source, tmp_path, progress=False)
     part = (tmp_path / "small.tar.gz.part").read_bytes()
-    assert len(part) > 90_000 - downloads._CHUNK and archive.startswith(part)
+    assert len(part) > 90_000 - downloads.CHUNK and archive.startswith(part)
     assert fetch(source, tmp_path, progress=False).read_bytes() == archive
     assert server.asked[-1] == f"bytes={len(part)}-"
     assert "small.tar.gz.part" not in files(tmp_path)
@@ -273,7 +273,7 @@ def test_the_environment_variable_chooses_the_folder(source, server, tmp_path, m
     chosen = tmp_path / "deep" / "er"
     monkeypatch.setenv("LRTRANSFER_DATA", str(chosen))
     monkeypatch.setitem(downloads.SOURCES, "cifar10", replace(source, name="cifar10"))
-    data_module._load.cache_clear()
+    data_module.loaded.cache_clear()
     first = data_module.load("cifar10")
     assert data_module.load("cifar10") is first and server.asked == [None]
     assert files(chosen) == {"small.tar.gz", "cifar10", "cifar10.lock"}

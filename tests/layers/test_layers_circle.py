@@ -20,7 +20,7 @@ from lrtransfer.layers import (
     two_layer_losses,
 )
 from lrtransfer.layers import quadrature as rules
-from lrtransfer.layers.circle import _losses
+from lrtransfer.layers.circle import angle_losses
 from lrtransfer.layers.dense import two_layer_descent
 from lrtransfer.numerics.random import haar_orthogonal
 
@@ -48,7 +48,7 @@ def test_every_draw_is_the_map_at_the_eigenvalues(h):
     dense = two_layer_descent(w1, w2, m / np.sqrt(h), m / np.sqrt(h), lr1, lr2, 6)
     z = np.linalg.eigvals(w1.T @ m @ w2.T)
     kappa = np.array([[lr1], [lr2]]) / h**1.5
-    reduced = _losses(kappa[:1], kappa[1:], z[None], h, 6, False, True).mean(axis=2)[:, 0]
+    reduced = angle_losses(kappa[:1], kappa[1:], z[None], h, 6, False, True).mean(axis=2)[:, 0]
     np.testing.assert_allclose(dense, reduced, rtol=1e-12)  # rounding: 1e-15 an entry over h^2 entries, 6 steps
 
 
@@ -212,7 +212,7 @@ def test_an_error_above_the_promise_warns(monkeypatch):
     """Above the critical scale the modes oscillate for long; too few angles must be reported."""
     rate = 1.1 * 1000**1.5
     full = expected_loss_with_error(rate, rate, 1000, 40)
-    monkeypatch.setattr(rules, "_MAX_NODES", 400)
+    monkeypatch.setattr(rules, "MAX_NODES", 400)
     with pytest.warns(QuadratureWarning, match="do not settle"):
         poor = expected_loss_with_error(rate, rate, 1000, 40)
     assert float(poor.error) > 1e-6 * float(poor.value)

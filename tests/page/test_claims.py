@@ -66,14 +66,14 @@ def test_verdicts():
     assert judge("depth.model", good).verdict == REPRODUCED
     assert judge("depth.model", good, correction="a sign").verdict == CORRECTED
     assert judge("depth.model", good, bad, correction="a sign").verdict == FAILED
-    assert "fails:" in judge("depth.model", bad)._markdown()
+    assert "fails:" in judge("depth.model", bad)._repr_mimebundle_()["text/markdown"]
 
 
 def test_only_the_paper_s_checks_decide():
     good, bad = Check("x", 1, 1), Check("y", 2, 1, 0.5)
     ours = Check("z", 2, 1, 0.5, ours=True)
     found = judge("depth.model", good, ours)
-    assert found.verdict == REPRODUCED and "fails:</strong> (ours) z" in found._markdown()
+    assert found.verdict == REPRODUCED and "fails:</strong> (ours) z" in found._repr_mimebundle_()["text/markdown"]
     assert found.as_dict()["measured"] == 1.0 and found.as_dict()["checks"][1]["ours"]
     assert judge("depth.model", bad, ours).verdict == FAILED
     with pytest.raises(ValueError, match=r"^checks = .*paper's own statement"):
@@ -88,7 +88,8 @@ def test_what_seeds_cannot_tell_is_not_resolved(value, outcome, verdict):
     assert open_one.outcome == "not resolved" and not open_one.passed
     found = judge("depth.model", told, open_one, correction="a sign")
     assert found.verdict == (UNRESOLVED if verdict == REPRODUCED else FAILED)
-    assert "not resolved:</strong> it falls" in found._markdown() and "?? " in found._text()
+    shown = found._repr_mimebundle_()
+    assert "not resolved:</strong> it falls" in shown["text/markdown"] and "?? " in shown["text/plain"]
     aside = Check.of(Estimate(value, 2.0, 9), "it falls", "<=", 0, ours=True)
     assert judge("depth.model", told, aside).verdict == verdict
 
@@ -136,7 +137,7 @@ def test_ledger_refuses_a_claim_stated_twice_or_in_the_wrong_chapter():
 
 
 def test_scorecard_shows_what_is_open(capsys):
-    claims._session.clear()
+    claims.session.clear()
     claims.claim("depth.model", Check("x", 1, 1))
     card = claims.scorecard("depth")
     assert dict((s.id, v) for s, v in card.rows)["depth.model"] == REPRODUCED
@@ -161,7 +162,7 @@ def test_every_claim_has_one_sentence_with_closed_mathematics():
 
 def test_a_box_shows_verdict_and_sentence_and_folds_the_rest():
     checks = Check("power of n, n >= 2^7", -0.5, -0.5, 0.1), Check("of ours", 2, 1, 0.5, ours=True)
-    text = judge("width.coefficients", *checks, correction="eta_n must read eta_inf.")._markdown()
+    text = judge("width.coefficients", *checks, correction="eta_n must read eta_inf.")._repr_mimebundle_()["text/markdown"]
     shown, folded = text.split("<details")
     assert "✓* reproduced with a correction" in shown and claims.statements()["width.coefficients"].sentence in shown
     assert "<summary>2 checks, 1 holds, 1 fails; 1 of them ours; what is corrected</summary>" in folded

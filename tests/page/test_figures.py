@@ -42,7 +42,7 @@ def test_a_slider_figure_is_whole_without_a_kernel():
 
 
 def test_a_live_notebook_redraws_one_picture_from_the_engine():
-    box = sliders._widget(TRAJECTORY, sliders.drawn(TRAJECTORY.at_start()), "caption")
+    box = sliders.live_figure(TRAJECTORY, sliders.drawn(TRAJECTORY.at_start()), "caption")
     controls, (drawing, summary, _) = box.children[:3], box.children[3:]
     before = drawing.value
     assert summary.value == TRAJECTORY.at_start().summary  # nothing is drawn twice for the start
@@ -53,7 +53,7 @@ def test_a_live_notebook_redraws_one_picture_from_the_engine():
 
 def test_a_missing_ipywidgets_leaves_the_static_figure(monkeypatch):
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    assert sliders._widget(TRAJECTORY, sliders.drawn(TRAJECTORY.at_start()), "caption") is None
+    assert sliders.live_figure(TRAJECTORY, sliders.drawn(TRAJECTORY.at_start()), "caption") is None
 
 
 def test_a_slider_refuses_a_start_outside_its_values():

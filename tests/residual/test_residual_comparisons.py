@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lrtransfer.numerics.estimates import mean_and_error
 from lrtransfer.residual.theory.control_variates import controlled_mean, initial_controls
-from lrtransfer.residual.theory.fitting import _at_infinite_width, fitting_lr, fitting_rates
+from lrtransfer.residual.theory.fitting import at_infinite_width, fitting_lr, fitting_rates
 from lrtransfer.residual.theory.gaps import depth_gaps, doubling_gaps, wide_gaps, width_gaps
 from lrtransfer.residual.theory.linear_limit import best_theory_lr, linear_limit
 from lrtransfer.residual.theory.trained_ensemble import train_ensemble
@@ -132,14 +132,14 @@ def test_networks_extrapolated_to_infinite_width_meet_the_prediction(branch):
 
 def test_a_straight_line_in_one_over_the_width_is_taken_to_its_end():
     widths = np.array([8, 16, 32])
-    limit, error = _at_infinite_width(widths, 2 - 3 / widths, np.array([0.1, 0.2, 0.1]))
+    limit, error = at_infinite_width(widths, 2 - 3 / widths, np.array([0.1, 0.2, 0.1]))
     assert limit == pytest.approx(2, abs=1e-12)
     spread = [
-        _at_infinite_width(widths, np.random.default_rng(s).normal(0, [0.1, 0.2, 0.1]), np.array([0.1, 0.2, 0.1]))[0]
+        at_infinite_width(widths, np.random.default_rng(s).normal(0, [0.1, 0.2, 0.1]), np.array([0.1, 0.2, 0.1]))[0]
         for s in range(1000)
     ]
     assert np.std(spread) == pytest.approx(error, rel=0.1)  # 1000 draws know a spread to 2.2%
-    assert np.isinf(_at_infinite_width(widths, widths, np.array([0.1, np.inf, 0.1]))).all()
+    assert np.isinf(at_infinite_width(widths, widths, np.array([0.1, np.inf, 0.1]))).all()
 
 
 @pytest.mark.parametrize(

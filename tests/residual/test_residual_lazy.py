@@ -108,7 +108,7 @@ def test_tangent_kernel_is_the_derivative_of_the_network():
     weights = Dense([stream(5, 0)], n, depth)
     x = torch.tensor([[1.0, 0.0], [cosine, math.sqrt(1 - cosine**2)]], dtype=torch.float64)
     read_in = torch.tensor(weights.read_in(np.eye(2))[0, 0].T, requires_grad=True)  # (N, 2)
-    blocks = torch.tensor(weights._w[0] * math.sqrt(n), requires_grad=True)
+    blocks = torch.tensor(weights.blocks[0] * math.sqrt(n), requires_grad=True)
     readout = torch.tensor(weights.readout()[0, 0, 0], requires_grad=True)
     gradients = []
     for point in x:

@@ -27,7 +27,7 @@ def test_descent_is_gradient_descent(activation, centred):
         activation=activation, centred=centred,
     )  # fmt: skip
     weights = Dense([stream(4, 1)], n, depth)
-    blocks = torch.tensor(weights._w[0] * math.sqrt(n))
+    blocks = torch.tensor(weights.blocks[0] * math.sqrt(n))
     x = torch.tensor(root_of(GRAM)) * math.sqrt(2)  # D = 2
     read_in = torch.tensor(weights.read_in(np.eye(2))[0, 0].T.copy())
     readout = torch.tensor(weights.readout()[0, 0, 0])
@@ -55,10 +55,10 @@ def test_sampled_neurons_of_a_linear_network_give_the_linear_limit():
 
     lr, gamma0, depth, steps = 0.05, 1.0, 3, 5
     from lrtransfer.residual.theory.descent import check_problem, descend
-    from lrtransfer.residual.theory.nonlinear_limit import _Neurons
+    from lrtransfer.residual.theory.nonlinear_limit import Neurons
 
     problem = check_problem(lr, gamma0, depth, steps, 1.0, None, 0.5, "linear", True)
-    outputs = np.array([descend(_Neurons(4000, depth, stream(1, draw)), problem)[0][:, 0, 0, 0] for draw in range(12)])
+    outputs = np.array([descend(Neurons(4000, depth, stream(1, draw)), problem)[0][:, 0, 0, 0] for draw in range(12)])
     exact = linear_limit(lr, gamma0, depth, steps)
     error = outputs.std(axis=0, ddof=1) / math.sqrt(12)
     # 12 draws: Student's t with 11 degrees of freedom, 5 standard errors are a chance of 4e-4. Bias: about 1/N.

@@ -111,8 +111,8 @@ def test_what_is_known_of_the_bundled_sets_is_so(name):
 
 
 def test_the_size_of_a_group_reads_no_data(monkeypatch):
-    monkeypatch.setattr(data_module, "_LOADERS", {})  # reading would be a KeyError
-    data_module._load.cache_clear()
+    monkeypatch.setattr(data_module, "LOADERS", {})  # reading would be a KeyError
+    data_module.loaded.cache_clear()
     budget = 12 * 2**20 // 4  # floats
     images = {"depth": 1, "width": 1, "batch": 8, "data": "tiny-imagenet"}
     for s, positions in (

@@ -268,7 +268,7 @@ def test_auto_prefers_an_accelerator(monkeypatch):
 
 def test_missing_libraries_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
-    data_module._load.cache_clear()
+    data_module.loaded.cache_clear()
     with pytest.raises(ImportError, match="pip install scikit-learn"):
         data_module.load("digits")
     monkeypatch.setitem(sys.modules, "torch", None)

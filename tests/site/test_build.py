@@ -99,7 +99,7 @@ def rendered(book, tmp_path, monkeypatch):
             (html / name).write_text(text)
         return html
 
-    monkeypatch.setattr(site_build, "_render", render)
+    monkeypatch.setattr(site_build, "render", render)
     return pages
 
 
@@ -118,13 +118,13 @@ def test_a_new_site_replaces_the_old_one_and_a_broken_one_does_not(rendered, tmp
 
 
 def test_a_chapter_executed_while_rendering_is_refused(rendered, monkeypatch, tmp_path):
-    render = site_build._render
+    render = site_build.render
 
     def and_execute(aside):
         (execute.cache_folder() / "cache" / "executed" / "another").mkdir()
         return render(aside)
 
-    monkeypatch.setattr(site_build, "_render", and_execute)
+    monkeypatch.setattr(site_build, "render", and_execute)
     with pytest.raises(SystemExit, match="edited meanwhile"):
         site_build.build(Progress())
     assert not (tmp_path / "_build" / "html").exists()
@@ -159,7 +159,7 @@ def test_a_reader_finds_every_page_while_sites_are_swapped(tmp_path):
 
 
 def test_where_folders_cannot_be_exchanged_the_old_one_goes_aside(tmp_path, monkeypatch):
-    monkeypatch.setattr("swap._exchange", lambda one, other: False)
+    monkeypatch.setattr("swap.exchange", lambda one, other: False)
     for name in ("aside", "html"):
         (tmp_path / name).mkdir()
         (tmp_path / name / name).touch()

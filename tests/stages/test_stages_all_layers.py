@@ -10,9 +10,9 @@ from lrtransfer.stages.all_layers.curvature import end_to_end, gradients, hessia
 from lrtransfer.stages.all_layers.training import (
     INITS,
     RATES,
-    _batches,
-    _Data,
-    _new_layer,
+    Data,
+    batch_order,
+    new_layer,
     train_all_layers,
 )
 from lrtransfer.stages.linear.excess import default_beta
@@ -113,13 +113,13 @@ def test_what_the_initialisations_do():
     last, below, noise = 0.3 * rng.standard_normal((3, 5, 5))
     beta, eye = 0.7, np.eye(5)
     now = (eye + last) @ below
-    moved = {name: (eye + _new_layer(name, last, beta, noise)) @ now - now for name in INITS}
+    moved = {name: (eye + new_layer(name, last, beta, noise)) @ now - now for name in INITS}
     np.testing.assert_allclose(moved["nesterov"], beta * (now - below), rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(moved["stacking"], beta * last @ now, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(moved["random"], noise @ now, rtol=1e-12, atol=1e-13)
     assert (moved["zero"] == 0).all()
     with pytest.raises(ArithmeticError, match="singular"):
-        _new_layer("nesterov", -np.eye(3), beta, np.zeros((3, 3)))
+        new_layer("nesterov", -np.eye(3), beta, np.zeros((3, 3)))
 
 
 def examples(data, seed):
@@ -136,10 +136,10 @@ def test_one_run_by_autograd(init, rate):
     """The same draws through a plain loop with automatic derivatives and a dense Hessian."""
     kappa, seed, steps, scale = 10.0, 5, 2, 0.3
     run = train_all_layers([3.0, kappa], 0.5, rate=rate, seeds=[1, seed], scale=scale, iterations=64, **SMALL)
-    data = _Data(np.array([kappa]), 0.5, (seed,), 4, 0.1, (64, 50))
+    data = Data(np.array([kappa]), 0.5, (seed,), 4, 0.1, (64, 50))
     x, y = (torch.from_numpy(z[:64]) for z in examples(data, seed))
     draws = np.random.default_rng([seed, 3]).standard_normal((4, 4, 4)) * scale / 2
-    order = _batches(seed, 64, 16, 4 * steps)
+    order = batch_order(seed, 64, 16, 4 * steps)
     beta = float(default_beta(kappa))
     eye = torch.eye(4, dtype=torch.float64)
     layers = torch.zeros((0, 4, 4), dtype=torch.float64)
@@ -186,7 +186,7 @@ def test_test_loss_is_the_mean_over_the_test_sample():
         abs(run.test_loss[-1, 0, 0, 0] - run.noise_floor - run.excess[-1, 0, 0, 0])
         < 4 * error + 0.05 * run.excess[-1, 0, 0, 0]
     )
-    x, y = examples(_Data(np.array([5.0]), 1.0, (2,), 4, 0.1, (64, 50)), 2)
+    x, y = examples(Data(np.array([5.0]), 1.0, (2,), 4, 0.1, (64, 50)), 2)
     run = train_all_layers([5.0], seeds=[2], inits=["zero"], **SMALL)
     identity = 0.5 * ((x[64:] - y[64:]) ** 2).sum(axis=1).mean()
     assert run.test_loss[0, 0, 0, 0] == pytest.approx(identity, rel=1e-12)
@@ -206,7 +206,7 @@ def test_runs_do_not_depend_on_company():
 
 
 def test_batches_pass_through_the_sample():
-    order = _batches(4, 20, 5, 8)
+    order = batch_order(4, 20, 5, 8)
     assert order.shape == (8, 5)
     assert (np.sort(order[:4].ravel()) == np.arange(20)).all() and (np.sort(order[4:].ravel()) == np.arange(20)).all()
 
@@ -229,12 +229,12 @@ def test_a_layer_that_exploded_and_lost_its_inverse_is_a_diverged_run():
     # one bad layer does not touch its neighbours, and only an exploded one may lack an inverse
     rng = np.random.default_rng(0)
     fine, exploded = 0.3 * rng.standard_normal((2, 3, 3)), np.full((3, 3), 1e30)
-    new = _new_layer("nesterov", np.stack([fine[0], exploded, fine[1]]), 0.5, np.zeros((3, 3)))
+    new = new_layer("nesterov", np.stack([fine[0], exploded, fine[1]]), 0.5, np.zeros((3, 3)))
     assert np.isinf(new[1]).all()
     for got, w in zip(new[[0, 2]], fine, strict=True):
         np.testing.assert_allclose(got, 0.5 * w @ np.linalg.inv(np.eye(3) + w), rtol=1e-12, atol=1e-14)
     with pytest.raises(ArithmeticError, match="singular"):
-        _new_layer("nesterov", np.stack([fine[0], -np.eye(3)]), 0.5, np.zeros((3, 3)))
+        new_layer("nesterov", np.stack([fine[0], -np.eye(3)]), 0.5, np.zeros((3, 3)))
 
 
 def test_copies_beat_a_random_layer_and_not_a_zero_one():

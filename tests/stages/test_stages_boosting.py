@@ -77,7 +77,7 @@ def test_corrected_is_the_schedule_for_an_exact_learner(loss):
     _, y, _, _ = toy(loss=loss)
     betas = momenta("schedule", 40)[:, None]
     runs = [
-        boosting._boost([name], lambda r: (r, np.zeros((1, 1))), y, y[:1], loss, np.array(0.3), 1.0, betas)
+        boosting.boost_with([name], lambda r: (r, np.zeros((1, 1))), y, y[:1], loss, np.array(0.3), 1.0, betas)
         for name in ("corrected", "schedule")
     ]
     # rounding alone parts the two; measured below 1e-12 of the first loss
@@ -95,7 +95,7 @@ def test_corrected_residuals_carry_what_was_missed():
         seen.append((r, out[0]))
         return out
 
-    boosting._boost(["corrected"], spy, y, truth, "squared", np.array(0.1), 0.1, momenta("schedule", 12)[:, None])
+    boosting.boost_with(["corrected"], spy, y, truth, "squared", np.array(0.1), 0.1, momenta("schedule", 12)[:, None])
     residuals, second = seen[::2], seen[1::2]
     owed = sum((t + 2) * (residuals[t][0] - second[t][1]) for t in range(12))
     np.testing.assert_allclose(13 * (second[-1][0] - second[-1][1]), owed, rtol=1e-10, atol=1e-11)

@@ -39,7 +39,7 @@ def test_a_singular_network_stops_its_own_run_only(monkeypatch):
     """Singular from stage 3 on, for the second teacher of three: a batch that holds it raises, as the engine does."""
     teacher, covariance = problem(5.0, 1.0, 3, [0, 1, 2])
     bad = teacher[1, 0, 0]
-    inverses = module.Setting._copied
+    inverses = module.Setting.copied
 
     def copied(self, before, step, t):
         if t >= 3 and (self.teacher[..., 0, 0] == bad).any():
@@ -47,8 +47,8 @@ def test_a_singular_network_stops_its_own_run_only(monkeypatch):
         return inverses(self, before, step, t)
 
     expected = excess_loss("stacking", teacher, covariance, 6)
-    monkeypatch.setattr(module.Setting, "_copied", copied)
-    found = module._stacked(teacher, covariance, 6)
+    monkeypatch.setattr(module.Setting, "copied", copied)
+    found = module.stacked_course(teacher, covariance, 6)
     np.testing.assert_allclose(found[:, [0, 2]], expected[:, [0, 2]], rtol=1e-12)
     np.testing.assert_allclose(found[:4, 1], expected[:4, 1], rtol=1e-12)
     assert np.isinf(found[4:, 1]).all()

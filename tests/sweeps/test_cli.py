@@ -111,7 +111,7 @@ def test_an_error_of_the_system_is_a_sentence_that_names_the_file(error, monkeyp
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(cli, "_claims", fail)
+    monkeypatch.setattr(cli, "claims_text", fail)
     assert cli.main(["claims"]) == 2
     assert capsys.readouterr().err == f"lrtransfer: 'a.sqlite' cannot be used: {error.strerror}\n"
 
@@ -120,7 +120,7 @@ def test_an_interrupt_is_status_130_without_a_traceback(monkeypatch, capsys):
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "_claims", interrupt)
+    monkeypatch.setattr(cli, "claims_text", interrupt)
     assert cli.main(["claims"]) == 130
     assert capsys.readouterr().err == "lrtransfer: stopped\n"
 

@@ -112,7 +112,7 @@ def test_a_dask_cluster_survives_the_death_of_a_worker(path):
 
 def test_an_address_where_nobody_answers_is_refused(path, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr(pools, "_PATIENCE", 0.3)
+    monkeypatch.setattr(pools, "PATIENCE", 0.3)
     for address in ("tcp://127.0.0.1:9", "tcp://no.such.host.invalid:8786"):
         with pytest.raises(ValueError, match=f"workers = '{address}'.*no dask scheduler answered"):
             run(SWEEP, path, workers=address)

@@ -242,11 +242,11 @@ def test_two_threads_may_write_one_checkpoint(tmp_path, monkeypatch):
 def test_a_failure_to_leave_does_not_hide_what_went_wrong(path):
     with Store(path) as store:
         with pytest.raises(ZeroDivisionError), held(store):
-            store._db.execute("PRAGMA query_only = 1")  # as on a drive that has become read-only
+            store.connection.execute("PRAGMA query_only = 1")  # as on a drive that has become read-only
             raise ZeroDivisionError
         with pytest.raises(StoreError, match=r"store\.sqlite' cannot be used: attempt to write a readonly"):
             run(SWEEP, store, device="cpu")
-        store._db.execute("PRAGMA query_only = 0")
+        store.connection.execute("PRAGMA query_only = 0")
         assert_same(run(SWEEP, store, device="cpu"), SWEEP)  # the lock was given back both times
 
 

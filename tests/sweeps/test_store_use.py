@@ -81,12 +81,12 @@ def test_a_closed_store_and_another_thread_are_no_damage(path):
 def test_a_full_disk_is_a_sentence_and_takes_nothing_along(path):
     with Store(path) as store:
         put(store, 0.1)
-        pages = store._db.execute("PRAGMA page_count").fetchone()[0]
-        store._db.execute(f"PRAGMA max_page_count = {pages}")
+        pages = store.connection.execute("PRAGMA page_count").fetchone()[0]
+        store.connection.execute(f"PRAGMA max_page_count = {pages}")
         network = replace(MLP, steps=10_000)
         with pytest.raises(StoreError, match=r"store\.sqlite' cannot be used: database or disk is full"):
             put(store, 0.1, network=network, curve=np.ones(10_001))
-        assert len(store) == 1 and not store._db.in_transaction
+        assert len(store) == 1 and not store.connection.in_transaction
 
 
 def test_an_interrupt_within_a_transaction_undoes_it(path):
@@ -94,16 +94,16 @@ def test_an_interrupt_within_a_transaction_undoes_it(path):
         with pytest.raises(KeyboardInterrupt), store.transaction() as db:
             db.execute("DELETE FROM runs")
             raise KeyboardInterrupt
-        begin = store._begin
+        begin = store.begin
 
         def interrupted() -> None:
             begin()
             raise KeyboardInterrupt
 
-        store._begin = interrupted  # Ctrl-C between BEGIN and what comes after it
+        store.begin = interrupted  # Ctrl-C between BEGIN and what comes after it
         with pytest.raises(KeyboardInterrupt), store.transaction():
             pass
-        store._begin = begin
+        store.begin = begin
         put(store, 0.1)  # no transaction was left open
         assert len(store) == 1
 

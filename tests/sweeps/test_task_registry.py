@@ -82,7 +82,7 @@ class ParabolaTask(task_registry.Task):
 
 @pytest.fixture
 def parabola(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(task_registry, "_known", dict(task_registry._known))
+    monkeypatch.setattr(task_registry, "registered", dict(task_registry.registered))
     task_registry.register(ParabolaTask())
     yield
 

@@ -9,7 +9,7 @@ import pytest
 
 from lrtransfer.width import limit_lr, synthetic_data, training_loss
 from lrtransfer.width.slider import DRAWS, LAYERS, OCTAVES, ONE_STEP, draws, script_table
-from lrtransfer.width.torch_sweeps import _draw, trained_losses
+from lrtransfer.width.torch_sweeps import initial_weights, trained_losses
 
 LRS = np.array([0.05, 0.2, 0.5])
 # Weights, gradients and Adam's moments are in single precision: some 1e-6 relative after a few steps of a small
@@ -19,7 +19,7 @@ SINGLE = {"rtol": 1e-4, "atol": 1e-7}
 
 def reference(lr, n, X, y, layers, steps, seed, activation, optimiser, parametrisation):
     """The same training in double precision with numpy and the chain rule written out."""
-    first, hidden, readout = _draw(n, X.shape[1], layers, activation, parametrisation, seed)
+    first, hidden, readout = initial_weights(n, X.shape[1], layers, activation, parametrisation, seed)
     W = [w.numpy().astype(float) for w in hidden]
     z0, v = X @ first.numpy().T.astype(float), readout.numpy().astype(float)
     if activation == "relu":

@@ -39,7 +39,7 @@ def _alone(progress: Progress) -> Iterator[None]:
         lock.release()
 
 
-def _render(aside: Path) -> Path:
+def render(aside: Path) -> Path:
     """Render the site below ``aside`` and return its folder."""
     command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "--path-output", str(aside)]
     command += ["-q", "-W", "-n", "--keep-going", "--all"]
@@ -60,7 +60,7 @@ def build(progress: Progress, fresh: bool = False) -> None:
     progress.say("  rendering")
     aside = execute.ROOT / "_build" / ".aside"
     shutil.rmtree(aside, ignore_errors=True)  # what a broken build left
-    html = _render(aside)
+    html = render(aside)
     if len(list(execute.cache_folder().glob("cache/executed/*"))) != kept:
         raise SystemExit(
             "A chapter was executed a second time while rendering: it was edited meanwhile (then build again), "

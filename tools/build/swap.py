@@ -23,7 +23,7 @@ def put_in_place(new: Path, place: Path) -> None:
     if not place.exists():
         new.rename(place)
         return
-    if not _exchange(new, place):
+    if not exchange(new, place):
         old = place.with_name(f"{place.name}.old")
         shutil.rmtree(old, ignore_errors=True)
         place.rename(old)
@@ -32,7 +32,7 @@ def put_in_place(new: Path, place: Path) -> None:
     shutil.rmtree(new, ignore_errors=True)
 
 
-def _exchange(one: Path, other: Path) -> bool:
+def exchange(one: Path, other: Path) -> bool:
     """Exchange two folders in one step; whether this system can."""
     if not sys.platform.startswith("linux"):
         return False

@@ -149,7 +149,7 @@ def time_course(t: ArrayLike, alpha0: float, depth: float, tau: float = 1.0) -> 
         elif np.isinf(layers):
             alpha = 1.0 / (1.0 + wrightomega(1.0 / start + np.log(1.0 / start - 1.0) - 1.0 - x))
         else:
-            alpha = expit(_solve(x, start, 1.0 - 2.0 / layers))
+            alpha = expit(logit_course(x, start, 1.0 - 2.0 / layers))
     return np.clip(alpha, start, 1.0)[()]  # rounding alone could leave the interval on which the flow lives
 
 
@@ -238,7 +238,7 @@ def _series_above(log_rest: Array, q: Array) -> Array:
     return -log_rest - total
 
 
-def _solve(x: Array, start: Array, q: Array) -> Array:
+def logit_course(x: Array, start: Array, q: Array) -> Array:
     """Logit of alpha at the times x = t/tau, for 0 <= q <= 1.
 
     t(logit) is concave and rises: Newton's method from the left of the root climbs to it without overshoot.

@@ -127,7 +127,7 @@ def image_folder(folder: str | os.PathLike[str], *, size: int = 64) -> Dataset:
     return Dataset(x[0], y[0], x[1], y[1], classes=classes, shape=(size, size, 3))
 
 
-_LOADERS: dict[str, Callable[[], Dataset]] = {
+LOADERS: dict[str, Callable[[], Dataset]] = {
     "digits": bundled.digits,
     "mnist": lambda: bundled.mnist(28),
     "mnist14": lambda: bundled.mnist(14),
@@ -138,12 +138,13 @@ _LOADERS: dict[str, Callable[[], Dataset]] = {
     "imagenet": _imagenet,
 }
 
-DATASETS = tuple(_LOADERS)
+DATASETS = tuple(LOADERS)
 
 
 @cache
-def _load(name: str, *places: str | None) -> Dataset:
-    return _LOADERS[name]()
+def loaded(name: str, *places: str | None) -> Dataset:
+    """The data set of a name, from folders that are part of what is remembered."""
+    return LOADERS[name]()
 
 
 def load(name: str) -> Dataset:
@@ -173,4 +174,4 @@ def load(name: str) -> Dataset:
         where images cannot be had; each says what to do.
     """
     choice("data", name, DATASETS)
-    return _load(name, os.environ.get("LRTRANSFER_DATA"), os.environ.get(IMAGENET_VARIABLE))
+    return loaded(name, os.environ.get("LRTRANSFER_DATA"), os.environ.get(IMAGENET_VARIABLE))

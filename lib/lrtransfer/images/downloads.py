@@ -22,7 +22,7 @@ from lrtransfer.images.prepared import complaint, opened, prepare
 from lrtransfer.sweeps.progress import Bar
 
 VARIABLE = "LRTRANSFER_DATA"
-_CHUNK = 16 * 1024  # what a broken connection may lose
+CHUNK = 16 * 1024  # what a broken connection may lose
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ def _pull(source: Source, part: Path, progress: bool) -> bool:
             part.open("ab" if have else "wb") as file,
             Bar(f"Downloading {source.file}", total, unit="B", start=have, show=progress) as bar,
         ):
-            for block in response.raw.stream(_CHUNK, decode_content=False):
+            for block in response.raw.stream(CHUNK, decode_content=False):
                 file.write(block)
                 bar.update(len(block))
     return total is None or _size(part) == total

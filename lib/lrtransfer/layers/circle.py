@@ -116,7 +116,7 @@ def squared(e: Complex) -> Array:
     return e.real * e.real + e.imag * e.imag
 
 
-def _losses(k1: Array, k2: Array, z: Complex, h: int, steps: int, signal_only: bool, course: bool) -> Array:
+def angle_losses(k1: Array, k2: Array, z: Complex, h: int, steps: int, signal_only: bool, course: bool) -> Array:
     """|e|^2 for rates k (m, 1) and angles z (1 or m, nodes): (1 or steps + 1, m, nodes).
 
     In a = sqrt(kappa_2) omega_1, b = sqrt(kappa_1) omega_2 and E = sqrt(kappa_1 kappa_2) e the rates drop out
@@ -149,7 +149,7 @@ def _expected(lr1: ArrayLike, lr2: ArrayLike, h: object, steps: object, signal_o
     shape, k1, k2 = k1.shape, k1.reshape(-1, 1), k2.reshape(-1, 1)
 
     def integrand(index: Indices, z: Complex) -> Array:
-        return _losses(k1[index], k2[index], z, width, number, signal_only, course)
+        return angle_losses(k1[index], k2[index], z, width, number, signal_only, course)
 
     spike = spike_width((np.sqrt(k1) * np.sqrt(k2))[:, 0], width, number)
     mean = haar_mean(integrand, k1.size, width, number, spike)

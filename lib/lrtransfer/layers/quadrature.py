@@ -37,7 +37,7 @@ EXACT_STEPS = 8
 TOLERANCE = 1e-8  # asked of each rule, relative to the average of |f|
 PROMISE = 1e-6  # what a result must meet; a larger error warns
 _POINTS = 4096  # nodes evaluated at once: their arrays stay in a core's cache
-_MAX_NODES = 30_000  # per problem, graded rule
+MAX_NODES = 30_000  # per problem, graded rule
 _RATIO = 4.0  # geometric grading of the first panels
 
 # The 7-point Gauss, 15-point Kronrod pair on [-1, 1]: positive half of the symmetric rule, outermost first.
@@ -198,7 +198,7 @@ def _graded(f: Integrand, atoms: Array, h: int, steps: int, width: Array) -> tup
         np.add.at(pending.T, item, size.T)
         whole = (scale + pending) + atom_size / max(h - 1, 1)
         share = (TOLERANCE * whole + _rounding(whole)) / np.bincount(item, minlength=problems)
-        split = (gap > share[:, item]).any(axis=0) & (nodes[item] < _MAX_NODES)
+        split = (gap > share[:, item]).any(axis=0) & (nodes[item] < MAX_NODES)
         done = ~split
         for target, part in ((flat, mean), (error, gap), (scale, size)):
             np.add.at(target.T, item[done], part[:, done].T)

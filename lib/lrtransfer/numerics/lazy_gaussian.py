@@ -146,6 +146,10 @@ class _Rows:
         self._store = np.zeros((0, 0))
         self.count = 0
 
+    @property
+    def nbytes(self) -> int:
+        return self._store.nbytes
+
     def view(self, size: int) -> Array:
         rows, columns = self._store.shape
         if size > columns:
@@ -212,6 +216,11 @@ class LazyGaussian:
     def asked(self) -> tuple[int, int]:
         """How many independent directions ``matvec`` and ``rmatvec`` have been asked about."""
         return self._right[0].count, self._left[0].count
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of what has been revealed: directions and answers of both sides, with room to grow."""
+        return sum(rows.nbytes for side in (self._right, self._left) for rows in side)
 
     def matvec(self, x: ArrayLike) -> Array:
         """The product ``W x``.

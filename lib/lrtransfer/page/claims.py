@@ -152,7 +152,7 @@ class Claim:
         return box(self.anchor, kind, lead, self.statement.sentence, self.checks, self.correction)
 
 
-_session: dict[str, Claim] = {}
+session: dict[str, Claim] = {}
 
 
 def judge(id: str, *checks: Check, correction: str = "") -> Claim:
@@ -201,7 +201,7 @@ def claim(id: str, *checks: Check, correction: str = "") -> None:
     """
     from IPython.display import display
 
-    _session[id] = record = judge(id, *checks, correction=correction)
+    session[id] = record = judge(id, *checks, correction=correction)
     display(record)
 
 
@@ -247,7 +247,7 @@ def scorecard(chapter: str) -> Scorecard:
     rows = [s for s in statements().values() if s.chapter == chapter]
     if not rows:
         raise refuse("chapter", chapter, "a chapter of claims.csv, such as 'depth'")
-    return Scorecard(tuple((s, _session[s.id].verdict if s.id in _session else OPEN) for s in rows))
+    return Scorecard(tuple((s, session[s.id].verdict if s.id in session else OPEN) for s in rows))
 
 
 def _to(statement: Statement, verdict: str) -> str:

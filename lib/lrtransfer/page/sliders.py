@@ -31,7 +31,7 @@ def slider_figure(model: Model, *, caption: str, alt: str) -> None:
 
     first = drawn(model.at_start())
     bundle: dict[str, Any] = {"text/html": static_html(model, first, caption=caption, alt=alt), "text/plain": alt}
-    widget = _widget(model, first, caption)
+    widget = live_figure(model, first, caption)
     if widget is not None:
         bundle["application/vnd.jupyter.widget-view+json"] = {
             "version_major": 2,
@@ -101,7 +101,7 @@ def static_html(model: Model, first: Drawing, *, caption: str, alt: str) -> str:
     )
 
 
-def _widget(model: Model, first: Drawing, caption: str) -> Any:
+def live_figure(model: Model, first: Drawing, caption: str) -> Any:
     """Controls and one picture, ``first`` and then what each move gives; None without ipywidgets (the HTML remains)."""
     try:
         import ipywidgets

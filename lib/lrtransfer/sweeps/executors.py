@@ -13,7 +13,7 @@ from typing import Any
 
 from lrtransfer.numerics.arguments import refuse
 
-_PATIENCE = 20.0  # seconds for a scheduler to answer
+PATIENCE = 20.0  # seconds for a scheduler to answer
 _ADDRESS = re.compile(r"(tcp|tls|ucx|wss?)://(\[[0-9A-Fa-f:.%\w]+\]|[^\s/:\[\]]+):\d{1,5}|inproc://\S+")
 _SUCH_AS = "such as 'tcp://host:8786' (started by `dask scheduler`)"
 
@@ -177,12 +177,12 @@ def dask_executor(address: str) -> Iterator[Dask]:
     except ImportError as error:
         raise ImportError(f"workers = {address!r} needs dask's scheduler: pip install distributed") from error
     try:
-        client = Client(address, timeout=_PATIENCE, set_as_default=False)
+        client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (ValueError, TypeError) as error:
         raise refuse("workers", address, f"the address of a running dask scheduler, {_SUCH_AS}") from error
     except OSError as error:  # TimeoutError too
         raise ValueError(
-            f"workers = {address!r}: no dask scheduler answered there within {_PATIENCE:g} s: is it running "
+            f"workers = {address!r}: no dask scheduler answered there within {PATIENCE:g} s: is it running "
             "(dask scheduler), and may this machine reach its port?"
         ) from error
     try:

@@ -155,6 +155,10 @@ class Bar:
                 self._bar.refresh()
             self._bar.close()
 
+    def __str__(self) -> str:
+        """The bar as it stands; empty where none is drawn."""
+        return "" if self._bar is None else str(self._bar)
+
     def __enter__(self) -> Bar:
         return self
 

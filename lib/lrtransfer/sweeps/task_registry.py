@@ -44,7 +44,7 @@ PROVIDERS = {
 }
 """The module that provides each kind."""
 
-_known: dict[str, Task] = {}
+registered: dict[str, Task] = {}
 
 
 def register(task: Task) -> None:
@@ -62,7 +62,7 @@ def register(task: Task) -> None:
     """
     if not isinstance(task, Task):
         raise refuse("task", task, "a Task")
-    _known[task.kind] = task
+    registered[task.kind] = task
 
 
 def kinds() -> tuple[str, ...]:
@@ -72,7 +72,7 @@ def kinds() -> tuple[str, ...]:
     -------
     tuple of str
     """
-    return tuple(dict.fromkeys((*PROVIDERS, *_known)))
+    return tuple(dict.fromkeys((*PROVIDERS, *registered)))
 
 
 def is_known(kind: str) -> bool:
@@ -87,7 +87,7 @@ def is_known(kind: str) -> bool:
     -------
     bool
     """
-    return kind in PROVIDERS or kind in _known
+    return kind in PROVIDERS or kind in registered
 
 
 def task(kind: object) -> Task:
@@ -108,10 +108,10 @@ def task(kind: object) -> Task:
         for a kind that nobody provides.
     """
     name = choice("kind", kind, kinds())
-    if name not in _known:
+    if name not in registered:
         for found in importlib.import_module(PROVIDERS[name]).TASKS:
             register(found)
-    return _known[name]
+    return registered[name]
 
 
 def task_of(settings: object) -> Task:
@@ -132,7 +132,7 @@ def task_of(settings: object) -> Task:
         for an object that none does.
     """
     kind = kind_of(settings)
-    found = _known.get(kind)
+    found = registered.get(kind)
     if found is not None and isinstance(settings, found.settings):
         return found
     if not is_known(kind) or not isinstance(settings, task(kind).settings):

@@ -141,7 +141,7 @@ def train_rates(network: WidthNetwork, lrs: Sequence[float], seed: int, device: 
     targets = torch.tensor(network.y, dtype=torch.float32, device=where)
     step = torch.tensor(np.array(lrs) * unit, dtype=torch.float32, device=where)
     phi = torch.relu if network.activation == "relu" else torch.nn.Identity()
-    drawn = _draw(n, network.X.shape[1], layers, network.activation, network.parametrisation, seed)
+    drawn = initial_weights(n, network.X.shape[1], layers, network.activation, network.parametrisation, seed)
     first, hidden, readout = drawn[0].to(where), [w.to(where) for w in drawn[1]], drawn[2].to(where)
     z0 = inputs @ first.T  # (m, n), never trained
     weights = [w.expand(len(lrs), n, n).clone().requires_grad_() for w in hidden]  # (rates, n, n) each
@@ -152,9 +152,10 @@ def train_rates(network: WidthNetwork, lrs: Sequence[float], seed: int, device: 
     return np.where(np.isfinite(final), final, np.inf)
 
 
-def _draw(
+def initial_weights(
     n: int, d: int, layers: int, activation: str, parametrisation: str, seed: int
 ) -> tuple[torch.Tensor, list[torch.Tensor], torch.Tensor]:
+    """Weights of one network: read-in (n, d), the hidden matrices (n, n), readout (n,)."""
     import torch
 
     rng = np.random.default_rng([arguments.count("seed", seed), n])

@@ -170,7 +170,7 @@ def fitting_rates(
             count = arguments.count("draws", number, minimum=FEWEST)
             means[i, j] = _trained(guess, width, depth, steps, branch, count)
     widths = np.array(list(draws))
-    ends = np.array([_at_infinite_width(widths, *row.T) for row in means])
+    ends = np.array([at_infinite_width(widths, *row.T) for row in means])
     trained = (*means.T.swapaxes(1, 2), *ends.T, min(draws.values()))
     return FittingRates(np.array(theory_depths), np.log2(theory), np.array(depths), widths, *trained)
 
@@ -192,7 +192,7 @@ def _trained(guess: float, width: int, depth: int, steps: int, branch: float, dr
     return controlled_mean(np.log2(found), controls)
 
 
-def _at_infinite_width(widths: Array, values: Array, errors: Array) -> tuple[float, float]:
+def at_infinite_width(widths: Array, values: Array, errors: Array) -> tuple[float, float]:
     """Least squares for values = limit + c / N: the limit and its standard error; inf where one is not known."""
     if not np.isfinite(errors).all():
         return math.inf, math.inf

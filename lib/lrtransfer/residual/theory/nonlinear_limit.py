@@ -117,15 +117,15 @@ def nonlinear_limit(
     return NonlinearLimit(*out)
 
 
-def _revealed(problem: Problem, width: float, rng: np.random.Generator) -> _Neurons | _Directions:
+def _revealed(problem: Problem, width: float, rng: np.random.Generator) -> Neurons | _Directions:
     if problem.activation != "linear":
-        return _Neurons(int(width), problem.depth, rng)
+        return Neurons(int(width), problem.depth, rng)
     # Every product with a matrix, and each input and the readout, can add one direction.
     room = len(problem.y) * (1 + 2 * problem.depth * (problem.steps + 1)) + 1
     return _Directions(width, problem.depth, room, rng)
 
 
-class _Neurons:
+class Neurons:
     """The initial weights of one network of ``width`` neurons, matrices lazily revealed."""
 
     def __init__(self, width: int, depth: int, rng: np.random.Generator) -> None:
@@ -137,15 +137,19 @@ class _Neurons:
         ]
 
     def read_in(self, root: Array) -> Array:
+        """h^0 for inputs with the Gram matrix root root', (1, 1, P, N)."""
         return (root @ self._rng.standard_normal((len(root), self._width)))[None, None]
 
     def readout(self) -> Array:
+        """The readout w, (1, 1, 1, N)."""
         return self._rng.standard_normal((1, 1, 1, self._width))
 
     def forward(self, block: int, a: Array) -> Array:
+        """W a of a block for rows a, (1, 1, rows, N)."""
         return self._product(a, self._matrices[block].matvec)
 
     def backward(self, block: int, g: Array) -> Array:
+        """W' g of a block for rows g, (1, 1, rows, N)."""
         return self._product(g, self._matrices[block].rmatvec)
 
     def _product(self, rows: Array, apply: object) -> Array:
@@ -154,6 +158,7 @@ class _Neurons:
         return apply(rows[0, 0].T).T[None, None]  # type: ignore[operator]
 
     def phi(self, h: Array, activation: str) -> tuple[Array, Array | float]:
+        """The activation of h and its derivative."""
         return activate(h, activation)
 
 

@@ -49,7 +49,7 @@ class Dense:
         self._rngs, self._width = rngs, width
         fine, k = finest or depth, (finest or depth) // depth
         w = np.stack([rng.standard_normal((fine, width, width)) for rng in rngs])
-        self._w = w.reshape(len(rngs), depth, k, width, width).sum(axis=2) / math.sqrt(k * width)
+        self.blocks = w.reshape(len(rngs), depth, k, width, width).sum(axis=2) / math.sqrt(k * width)
 
     def read_in(self, root: Array) -> Array:
         """h^0 for inputs with the Gram matrix root root', (draws, 1, P, N)."""
@@ -62,11 +62,11 @@ class Dense:
 
     def forward(self, block: int, a: Array) -> Array:
         """N^(-1/2) W^l_0 a."""
-        return self._apply(a, self._w[:, block].swapaxes(1, 2))
+        return self._apply(a, self.blocks[:, block].swapaxes(1, 2))
 
     def backward(self, block: int, g: Array) -> Array:
         """N^(-1/2) W^l_0' g."""
-        return self._apply(g, self._w[:, block])
+        return self._apply(g, self.blocks[:, block])
 
     def _apply(self, rows: Array, matrix: Array) -> Array:
         return (rows.reshape(len(rows), -1, self._width) @ matrix).reshape(rows.shape)

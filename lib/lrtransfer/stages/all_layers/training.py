@@ -88,7 +88,7 @@ class _Moments(NamedTuple):
     cross: Array
 
 
-class _Data:
+class Data:
     """Problems and samples of all condition numbers and seeds: x = Sigma^(1/2) z, y = W* x + noise n.
 
     The white draws z, n (seeds, examples, d) are common to all condition numbers, and so are their moments: a batch
@@ -122,14 +122,15 @@ class _Data:
         return _Moments(second, self.teacher @ second + (self.noise / z.shape[1]) * (transposed(n) @ z) @ self.root)
 
 
-def _batches(seed: int, samples: int, batch: int, steps: int) -> NDArray[np.int64]:
+def batch_order(seed: int, samples: int, batch: int, steps: int) -> NDArray[np.int64]:
     """Indices of ``steps`` batches, drawn without replacement from one shuffled pass after another: (steps, batch)."""
     rng = np.random.default_rng([seed, 2])
     passes = -(-steps * batch // samples)
     return np.concatenate([rng.permutation(samples) for _ in range(passes)])[: steps * batch].reshape(steps, batch)
 
 
-def _new_layer(init: str, last: Array, beta: Array, draw: Array) -> Array:
+def new_layer(init: str, last: Array, beta: Array, draw: Array) -> Array:
+    """What a new layer starts from, (..., d, d), by its name; ``last`` is the layer below, ``draw`` a random one."""
     if init == "zero":
         return np.zeros_like(last)
     if init == "random":
@@ -245,10 +246,10 @@ def train_all_layers(
         raise arguments.refuse("batch", batch, f"at most samples = {size}")
     lanczos = arguments.count("iterations", iterations, minimum=1)
 
-    data = _Data(conditions, far, starts, dim, level, (size, tests))
+    data = Data(conditions, far, starts, dim, level, (size, tests))
     smoothness = np.linalg.eigvalsh(data.covariance)[..., -1]
     beta = default_beta(conditions)[:, None, None, None]
-    order = np.stack([_batches(seed, size, take, total * each) for seed in starts], axis=1)  # (steps, seeds, batch)
+    order = np.stack([batch_order(seed, size, take, total * each) for seed in starts], axis=1)  # (steps, seeds, batch)
     draws = np.stack([np.random.default_rng([seed, 3]).standard_normal((total, dim, dim)) for seed in starts], axis=1)
     draws *= spread / np.sqrt(dim)
 
@@ -273,7 +274,7 @@ def train_all_layers(
             new = np.zeros((*runs, dim, dim))
             if t:
                 for i, name in enumerate(names):
-                    new[i] = _new_layer(name, layers[-1, i], beta, draws[t])
+                    new[i] = new_layer(name, layers[-1, i], beta, draws[t])
                 move = beta * (W - before)
                 gap, way = frobenius(new @ W - move), frobenius(move)
                 apart = np.where(gap == 0, 0.0, gap / way)

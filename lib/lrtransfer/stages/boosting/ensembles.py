@@ -158,14 +158,14 @@ def runs_of(methods: Sequence[str], parts: Sequence[ArrayLike], stages: int, res
     else:
         fit = _smoothing(*kernel_smoother(inputs, others, rest.ridge))
     betas = np.stack([momenta(_MOMENTA[name], total, rest.beta) for name in names], axis=1)
-    return _boost(names, fit, targets, truth, kind, arguments.positive("lr", rest.lr), damping, betas)
+    return boost_with(names, fit, targets, truth, kind, arguments.positive("lr", rest.lr), damping, betas)
 
 
 def _smoothing(smoother: Array, rows: Array) -> Learner:
     return lambda r: ((smoother @ r[..., None])[..., 0], (rows @ r[..., None])[..., 0])
 
 
-def _boost(
+def boost_with(
     methods: Sequence[str], fit: Learner, y: Array, y_test: Array, loss: str, lr: Array, gamma: float, betas: Array
 ) -> BoostingRun:
     """Curves (stages + 1, rates..., methods, splits...), all runs as one array program.

@@ -96,7 +96,7 @@ class Setting:
                 if moving and t >= self.warmup:
                     step = error - before
                     if self.method == "stacking":
-                        step = step + self._copied(before, step, t) @ step
+                        step = step + self.copied(before, step, t) @ step
                     ahead = error + momentum * step
                 before, error = error, ahead @ shrink
                 gone = np.logical_not(np.isfinite(error).all(axis=(-2, -1)))
@@ -104,7 +104,7 @@ class Setting:
                 error = np.where(np.asarray(gone)[..., None, None], np.inf, error)
             yield error
 
-    def _copied(self, before: Array, step: Array, t: int) -> Array:
+    def copied(self, before: Array, step: Array, t: int) -> Array:
         """The layer w_t = (W_t - W_{t-1}) W_{t-1}^{-1}; 0 where nothing moved, NaN where the run has diverged."""
         squares = np.einsum("...ij,...ij->...", step, step)
         moved = np.asarray((squares > 0) & (squares < np.inf))

@@ -59,12 +59,12 @@ def course_grid(
     teacher, covariance = problem(k[:, None, None], s[:, None], d, draws)
     size, shape = arguments.count("stages", stages), (k.size, s.size, draws.size)
     paths = {name: excess_loss(name, teacher, covariance, size) for name in METHODS if name != "stacking"}
-    flat = _stacked(teacher.reshape(-1, d, d), covariance.reshape(-1, d, d), size)
+    flat = stacked_course(teacher.reshape(-1, d, d), covariance.reshape(-1, d, d), size)
     paths["stacking"] = flat.reshape(size + 1, *shape)
     return {name: paths[name] / paths[name][0] for name in METHODS}
 
 
-def _stacked(teacher: Array, covariance: Array, stages: int) -> Array:
+def stacked_course(teacher: Array, covariance: Array, stages: int) -> Array:
     """Excess losses of stacking, (stages + 1, n); one singular network stops a whole batch, so batches are halved."""
     try:
         return excess_loss("stacking", teacher, covariance, stages)
@@ -72,7 +72,7 @@ def _stacked(teacher: Array, covariance: Array, stages: int) -> Array:
         half = len(teacher) // 2
     if half:
         parts = (slice(None, half), slice(half, None))
-        return np.concatenate([_stacked(teacher[part], covariance[part], stages) for part in parts], axis=1)
+        return np.concatenate([stacked_course(teacher[part], covariance[part], stages) for part in parts], axis=1)
     path = np.full((stages + 1, 1), np.inf)
     setting = Setting("stacking", teacher, covariance, stages, None, None, None, 0)
     try:

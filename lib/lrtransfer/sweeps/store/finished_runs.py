@@ -66,7 +66,7 @@ class Store(StoreFile):
         """
         key = run_key(settings, lr, seed, precision=precision)
         with self._named_errors():
-            row = self._db.execute(f"SELECT {COLUMNS} FROM runs WHERE key = ?", (key,)).fetchone()
+            row = self.connection.execute(f"SELECT {COLUMNS} FROM runs WHERE key = ?", (key,)).fetchone()
         if row is None:
             return None
         found = self._read(row)
@@ -136,12 +136,14 @@ class Store(StoreFile):
         set of str
         """
         with self._named_errors():
-            return {key for key in keys if self._db.execute("SELECT 1 FROM runs WHERE key = ?", (key,)).fetchone()}
+            return {
+                key for key in keys if self.connection.execute("SELECT 1 FROM runs WHERE key = ?", (key,)).fetchone()
+            }
 
     def __len__(self) -> int:
         """The number of finished runs."""
         with self._named_errors():
-            return int(self._db.execute("SELECT count(*) FROM runs").fetchone()[0])
+            return int(self.connection.execute("SELECT count(*) FROM runs").fetchone()[0])
 
     def rows(self) -> Iterator[StoredRun]:
         """Every finished run, in the order in which they were stored.
@@ -156,7 +158,7 @@ class Store(StoreFile):
             for a row that is damaged, or whose key is not that of its settings.
         """
         with self._named_errors():
-            for row in self._db.execute(f"SELECT {COLUMNS} FROM runs ORDER BY rowid"):
+            for row in self.connection.execute(f"SELECT {COLUMNS} FROM runs ORDER BY rowid"):
                 run = self._read(row)
                 if not has_its_key(run):
                     raise StoreError(

@@ -87,7 +87,7 @@ class StoreFile:
         for mode in ("mode=ro", "mode=ro&immutable=1") if read_only else ("mode=rwc",):
             try:
                 with self._named_errors():
-                    self._db = self._connect(mode)
+                    self.connection = self._connect(mode)
                 break
             except StoreError as error:
                 # Without permission to write beside it, SQLite reads a store with a log only if told that nobody
@@ -97,13 +97,13 @@ class StoreFile:
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         uri = f"{self.path.as_uri()}?{mode}"
-        self._db = sqlite3.connect(uri, timeout=_PATIENCE, isolation_level=None, uri=True)
+        self.connection = sqlite3.connect(uri, timeout=_PATIENCE, isolation_level=None, uri=True)
         try:
             self._prepare()
         except BaseException:
-            self._db.close()
+            self.connection.close()
             raise
-        return self._db
+        return self.connection
 
     def _logged(self) -> bool:
         """Whether rows are in the write-ahead log that are not in the file yet."""
@@ -121,7 +121,7 @@ class StoreFile:
 
     def close(self) -> None:
         """Close the file."""
-        self._db.close()
+        self.connection.close()
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -138,22 +138,29 @@ class StoreFile:
         """
         with self._named_errors():
             try:
-                self._begin()
-                yield self._db
-                self._db.commit()
+                self.begin()
+                yield self.connection
+                self.connection.commit()
             except BaseException:  # Ctrl-C too, which may come between any two lines
                 with suppress(sqlite3.Error):  # the first error is the one to report
-                    if self._db.in_transaction:
-                        self._db.rollback()
+                    if self.connection.in_transaction:
+                        self.connection.rollback()
                 raise
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Open a transaction with the write lock, waiting for another process's where there is one.
+
+        Raises
+        ------
+        StoreError
+            where the file was moved away or removed.
+        """
         stop = time.monotonic() + _PATIENCE
         while True:
             if not os.path.exists(self._name):  # SQLite would write on, into a log that is found no more
                 raise StoreError(f"store = '{self._shown}' cannot be used: it was moved away or removed.")
             try:
-                self._db.execute("BEGIN IMMEDIATE")
+                self.connection.execute("BEGIN IMMEDIATE")
                 return
             except sqlite3.OperationalError as error:
                 # SQLite waits by itself, except where it suspects a deadlock, as when a log is recovered.
@@ -183,7 +190,7 @@ class StoreFile:
             )
         if not self._read_only:
             self._log_ahead()
-        problems = [row[0] for row in self._db.execute("PRAGMA quick_check(1)")]
+        problems = [row[0] for row in self.connection.execute("PRAGMA quick_check(1)")]
         if problems != ["ok"]:
             raise self._damaged(problems[0])
 
@@ -200,7 +207,7 @@ class StoreFile:
             "SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),"
             " (SELECT count(*) FROM sqlite_master)"
         )
-        return tuple(self._db.execute(query).fetchone())
+        return tuple(self.connection.execute(query).fetchone())
 
     def _log_ahead(self) -> None:
         """A write-ahead log: readers never wait, and a commit need not wait for the disk.
@@ -209,10 +216,10 @@ class StoreFile:
         commits, whole. Drives without shared memory keep SQLite's own journal.
         """
         try:
-            mode = self._db.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            mode = self.connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
         except sqlite3.OperationalError:  # the drive cannot, or another process is switching it this moment
-            mode = self._db.execute("PRAGMA journal_mode").fetchone()[0]
-        self._db.execute(f"PRAGMA synchronous = {'NORMAL' if mode == 'wal' else 'FULL'}")
+            mode = self.connection.execute("PRAGMA journal_mode").fetchone()[0]
+        self.connection.execute(f"PRAGMA synchronous = {'NORMAL' if mode == 'wal' else 'FULL'}")
 
     def _damaged(self, what: str) -> StoreError:
         return StoreError(
