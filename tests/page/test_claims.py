@@ -162,7 +162,9 @@ def test_every_claim_has_one_sentence_with_closed_mathematics():
 
 def test_a_box_shows_verdict_and_sentence_and_folds_the_rest():
     checks = Check("power of n, n >= 2^7", -0.5, -0.5, 0.1), Check("of ours", 2, 1, 0.5, ours=True)
-    text = judge("width.coefficients", *checks, correction="eta_n must read eta_inf.")._repr_mimebundle_()["text/markdown"]
+    text = judge("width.coefficients", *checks, correction="eta_n must read eta_inf.")._repr_mimebundle_()[
+        "text/markdown"
+    ]
     shown, folded = text.split("<details")
     assert "✓* reproduced with a correction" in shown and claims.statements()["width.coefficients"].sentence in shown
     assert "<summary>2 checks, 1 holds, 1 fails; 1 of them ours; what is corrected</summary>" in folded
