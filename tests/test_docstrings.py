@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from numpydoc.docscrape import NumpyDocString
 
-ROOMS = ("depth", "width", "layers", "residual", "stages", "practice", "rates")
+ROOMS = ("depth", "width", "layers", "residual", "stages", "practice", "rates", "exercises")
 FILES = (
     *(f"sweeps.{name}" for name in ("devices", "driver", "executors", "keys", "optimisers", "progress", "recorder")),
     *(f"sweeps.{name}" for name in ("records", "run", "settings_file", "sweep", "task", "task_registry")),

@@ -20,6 +20,7 @@ ALLOWED = {
     "page": {"numerics", "rates"},
     **{paper: set(SHARED) for paper in PAPERS},
     "practice": {*SHARED, *PAPERS},
+    "exercises": {*SHARED, *PAPERS},
     "cli": {*SHARED, "depth", "practice"},
 }
 MOST_LINES, MOST_MODULES = 325, 14

@@ -12,6 +12,8 @@ For networks of your own, on top of them:
 
 ``lrtransfer.practice``   checks of any torch module, and its optimiser groups
 
+For readers of the exercises: ``lrtransfer.exercises``, whether an answer is right.
+
 What they stand on, which knows no paper:
 
 ``lrtransfer.numerics``   arguments and their refusals, estimates, fits, random draws, lazily revealed Gaussian matrices
