@@ -31,7 +31,7 @@ RIGHT = {
     "residual.2": "below the best rate",
     "residual.3": (1 + 1 / 32) ** 16,
     "residual.4": [0.5, 1, 0.5],
-    "residual.6": 0.5,
+    "residual.6": -0.5,
     "residual.7": [
         -math.log2((25 / 24) ** 24 * (2 + 24 / 25) / ((4 / 3) ** 3 * 2.75)),
         -math.log2(2**24 * 14 / (2**3 * 3.5)),

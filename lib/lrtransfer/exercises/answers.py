@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics.arguments import choice, finite, refuse
+from lrtransfer.numerics.arrays import Array
 
-Floats = NDArray[np.float64]
 CHAPTERS = ("depth", "width", "residual", "layers", "stages")
 _BANDS = ((1.1, "less than 10 %"), (2.0, "less than a factor of 2"), (10.0, "less than a factor of 10"))
 
@@ -248,7 +248,7 @@ def _measured(answer: Answer, value: ArrayLike) -> tuple[bool, str]:
     return False, f"{good.sum()} of {good.size} numbers are right; {'; '.join(parts)}."
 
 
-def _right(answer: Answer, given: Floats, reference: Floats) -> NDArray[np.bool_]:
+def _right(answer: Answer, given: Array, reference: Array) -> NDArray[np.bool_]:
     return np.isclose(given, reference, rtol=answer.tolerance, atol=answer.absolute)
 
 

@@ -6,8 +6,9 @@ import numpy as np
 
 from lrtransfer import depth
 from lrtransfer.depth import experiments
-from lrtransfer.exercises.answers import Answer, Floats, Slip
+from lrtransfer.exercises.answers import Answer, Slip
 from lrtransfer.numerics import fits
+from lrtransfer.numerics.arrays import Array
 
 UNITS = {"r": 2.0, "mu_xx": 1.0}
 """The data of depth.6 before the change of units."""
@@ -23,7 +24,7 @@ def _drift_exponent() -> float:
     return float(fits.power_law(rates, [np.abs(path[-1] - path[0]).max() for path in paths]).slope)
 
 
-def _window() -> Floats:
+def _window() -> Array:
     targets = np.geomspace(0.02, 8, 801)
     reached = experiments.targets_reached(4, 128, targets)
     middle = int(np.argmin(np.abs(np.log(targets))))
@@ -41,7 +42,7 @@ def _wait(alpha0: float) -> float:
     return float(depth.time_to_reach(0.5, alpha0, 4))
 
 
-def _two_rates() -> Floats:
+def _two_rates() -> Array:
     rule = depth.fit_transfer([2, 8], [0.2, 0.1])
     return np.array([np.sqrt(rule.rho), float(rule.lr(64))])
 

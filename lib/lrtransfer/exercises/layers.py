@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from lrtransfer import layers
-from lrtransfer.exercises.answers import Answer, Floats, Slip
+from lrtransfer.exercises.answers import Answer, Slip
 from lrtransfer.layers import experiments
+from lrtransfer.numerics.arrays import Array
 
 H = 1000
 SPLITS = ("equal rates", "train one layer only", "two to one")
@@ -43,7 +44,7 @@ def _sharpness(h: int, trained: int = 2) -> float:
     return float(np.linalg.eigvalsh(sum(by_layer[:trained], np.zeros((h, h))))[-1] / h)
 
 
-def _turn() -> Floats:
+def _turn() -> Array:
     wide, kappa = 10**8, 0.002
     steps = np.arange(1, 4000)
     losses = np.array([float(layers.signal_loss(kappa * wide**1.5, kappa * wide**1.5, wide, int(t))) for t in steps])

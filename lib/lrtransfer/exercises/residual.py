@@ -8,7 +8,8 @@ from functools import partial
 import numpy as np
 
 from lrtransfer import residual
-from lrtransfer.exercises.answers import Answer, Floats, Slip, sealed
+from lrtransfer.exercises.answers import Answer, Slip, sealed
+from lrtransfer.numerics.arrays import Array
 
 WHERE = ("below the best rate", "near the largest stable rate", "equally everywhere")
 
@@ -19,7 +20,7 @@ def _stream(depth: int) -> float:
     return float(kernel[-1] / kernel[0])
 
 
-def _knobs(shift: float, optimiser: str) -> Floats:
+def _knobs(shift: float, optimiser: str) -> Array:
     """Exponents of L that undo a factor L^-shift on the branches: of the first weights, and of the rate.
 
     With W = L^shift V the network in V is the one before. A gradient in W is L^-shift times that in V, so a step of
@@ -28,12 +29,12 @@ def _knobs(shift: float, optimiser: str) -> Floats:
     return np.array([shift, 2 * shift if optimiser == "sgd" else shift])
 
 
-def _octaves() -> Floats:
+def _octaves() -> Array:
     kernels = [residual.linear_ntk(np.array([3, 24]), a) for a in (0.5, 0.0, 1.0)]
     return np.array([-np.log2(kernel[1] / kernel[0]) for kernel in kernels])
 
 
-def _shares() -> Floats:
+def _shares() -> Array:
     parts = [float(residual.relu_ntk(1.0, layers=(name,))) for name in ("read_in", "hidden", "readout")]
     return np.array(parts) / sum(parts)
 
@@ -41,7 +42,7 @@ def _shares() -> Floats:
 def _adam_exponent(branch: float) -> float:
     """L blocks move the stream by L^-branch each, in one direction: L^(1 - branch) is what the rate must undo."""
     blocks, size = 16, 16.0**-branch
-    return math.log(blocks * size) / math.log(blocks)
+    return -math.log(blocks * size) / math.log(blocks)
 
 
 def _seeds(scatter: float) -> int:
@@ -69,11 +70,14 @@ ANSWERS = {
         slips=(Slip(lambda: [0.5, 0.5, 0.5], "The gradient brings the multiplier a second time."),),
     ),
     "residual.6": Answer(
-        "the exponent b of the factor 1/L^b on the blocks' rate, for branches times 1/sqrt(L)",
+        "the exponent c of the factor L^c on the blocks' rate, for branches times 1/sqrt(L)",
         lambda: _adam_exponent(0.5),
         tolerance=0.001,
         absolute=0.001,
-        slips=(Slip(lambda: 0.0, "At the plain rate Adam needs branches times 1/L."),),
+        slips=(
+            Slip(lambda: 0.0, "At the plain rate Adam needs branches times 1/L."),
+            Slip(lambda: 0.5, "The rate must fall with depth."),
+        ),
     ),
     "residual.7": Answer(
         "the move of 1/K from 3 to 24 blocks in octaves, for branches times 1/sqrt(L), 1 and 1/L",

@@ -9,7 +9,8 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from lrtransfer import stages
-from lrtransfer.exercises.answers import Answer, Floats, Slip, sealed
+from lrtransfer.exercises.answers import Answer, Slip, sealed
+from lrtransfer.numerics.arrays import Array
 
 SIDES = ("too early", "too late")
 FAIR = ("equal learning rates", "each method at its own best rate")
@@ -48,7 +49,7 @@ def _edge() -> float:
     return low
 
 
-def _stages(kappa: float, fall: float) -> Floats:
+def _stages(kappa: float, fall: float) -> Array:
     """Stages that shrink the distance by so much in the long run: at zero, as a plain copy, with the best factor."""
     factors = stages.contraction([0.0, 1.0, float(stages.default_beta(kappa))], kappa)
     return np.log(fall) / np.log(factors)

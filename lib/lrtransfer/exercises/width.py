@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from lrtransfer import width
-from lrtransfer.exercises.answers import Answer, Floats, Slip
+from lrtransfer.exercises.answers import Answer, Slip
+from lrtransfer.numerics.arrays import Array
 
 ONE = np.ones((1, 1)), np.ones(1)
 """One input, one target, both one."""
@@ -28,7 +29,7 @@ def _coarsest() -> float:
     return float(ratio[np.argmax(width.grid_rms(ratio, 1.0) > 1.05)])
 
 
-def _ends(q: float) -> Floats:
+def _ends(q: float) -> Array:
     """The limit of NTP's rate from starts along either input, m = 2, L = 3, d = 2."""
     X = np.sqrt(2.0) * np.diag([1.0, q])
     return np.sort(width.sp_limit_lr(X, np.zeros(2), 3, np.eye(2)))
@@ -53,7 +54,7 @@ def _two_step_rate() -> float:
     return float(rates[np.argmin((misfit**2).sum(axis=1))])
 
 
-def _product_moments(count: int) -> Floats:
+def _product_moments(count: int) -> Array:
     """q'(W_1'W_2'W_2W_1)^k q at infinite width, k = 1 .. count."""
     low, middle, high = (width.Rotated(np.inf) for _ in range(3))
     first, second = width.LazyGaussian(middle, low, seed=0), width.LazyGaussian(high, middle, seed=1)
