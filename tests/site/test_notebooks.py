@@ -101,6 +101,7 @@ def test_sample_page_keeps_nothing_else(first):
         ("```python\n{not} (a role)=\n```", "```python\n{not} (a role)=\n```"),
         ("{.wide}\nA [span]{.small} and `code`{l=python}.", "A span and `code`."),
         ("before <!-- hidden --> after", "before  after"),
+        ("a {term}`plateau` and {term}`Plateaus <plateau>`", "a plateau and Plateaus"),
         ("[](plain.md), [words](plain.md), [](#eq-one), [it](#eq-one)", "*Plain page*, *words*, (1.1), it"),
         ("[site](https://example.org/a_b)", "[site](https://example.org/a_b)"),
         (
@@ -147,7 +148,7 @@ def test_construct(page, myst, plain):
     ("myst", "message"),
     [
         ("a\n\n:::{grid} 2\n:::", r"second\.md:13: \{grid\} has no translation"),
-        (":::{note}\n\nDeep {term}`x`.\n:::", r"second\.md:13: the role \{term\}"),
+        (":::{note}\n\nDeep {abbr}`x`.\n:::", r"second\.md:13: the role \{abbr\}"),
         ("one\ntwo {eq}`eq-none`", r"second\.md:12: no equation is called 'eq-none'"),
         ("{eq}`thm-main`", r"no equation is called 'thm-main'"),
         ("{ref}`place-here`", "nothing with a title is called 'place-here'"),
