@@ -123,7 +123,7 @@ def test_what_is_asked_is_said():
 
 def test_distances_are_told_by_bands():
     answer = Answer("x", lambda: 2.0)
-    told = {v: answers._measured(answer, v)[1] for v in (2.01, 2.1, 1.7, 0.5, 300.0, -1.0, 0.0)}
+    told = {v: answers.measured(answer, v)[1] for v in (2.01, 2.1, 1.7, 0.5, 300.0, -1.0, 0.0)}
     assert told == {
         2.01: "right, within 1 %.",
         2.1: "not yet: too large, by less than 10 %.",
@@ -133,7 +133,7 @@ def test_distances_are_told_by_bands():
         -1.0: "not yet: too small, and of the wrong sign.",
         0.0: "not yet: too small: zero.",
     }
-    several = answers._measured(Answer("x", lambda: [1.0, 2.0]), [1.0, 3.0])
+    several = answers.measured(Answer("x", lambda: [1.0, 2.0]), [1.0, 3.0])
     assert several == (False, "1 of 2 numbers are right; entry 2 is too large, by less than a factor of 2.")
 
 

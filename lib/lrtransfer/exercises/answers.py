@@ -199,7 +199,7 @@ def mark(exercise: str, value: ArrayLike | None = None) -> Mark:
     if value is None:
         call = f'`check_answer("{exercise}", your_answer)`'
         return Mark(exercise, None, f"{call} checks {answer.asks}: {answer.form}.")
-    right, words = _chosen(answer, value) if answer.options else _measured(answer, value)
+    right, words = chosen(answer, value) if answer.options else measured(answer, value)
     return Mark(exercise, right, f"`{exercise}`: {words}")
 
 
@@ -223,12 +223,14 @@ def check_answer(exercise: str, value: ArrayLike | None = None) -> None:
     display(mark(exercise, value))
 
 
-def _chosen(answer: Answer, value: object) -> tuple[bool, str]:
+def chosen(answer: Answer, value: object) -> tuple[bool, str]:
+    """Whether a word is the right one of the options, and what to say."""
     word = choice("value", value, answer.options)
     return (True, "right.") if word == answer.reference() else (False, "not this one.")
 
 
-def _measured(answer: Answer, value: ArrayLike) -> tuple[bool, str]:
+def measured(answer: Answer, value: ArrayLike) -> tuple[bool, str]:
+    """Whether numbers are right, and what to say; ``ValueError`` for numbers of another count."""
     reference = np.asarray(answer.reference(), dtype=np.float64)
     given = finite("value", value)
     if given.size != reference.size:
