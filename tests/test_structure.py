@@ -16,7 +16,7 @@ ALLOWED = {
     "modules": {"numerics"},
     "rates": {"numerics"},
     "sweeps": {"numerics", "rates"},
-    "images": {"numerics", "sweeps"},
+    "images": {"numerics", "sweeps"},  # of the sweeps the bar alone, for downloads: there is one bar, and it is there
     "page": {"numerics", "rates"},
     **{paper: set(SHARED) for paper in PAPERS},
     "practice": {*SHARED, *PAPERS},
@@ -74,6 +74,11 @@ def test_arrows_go_one_way(name):
         if room(module) == name and room(target) not in {name, "", *ALLOWED[name]}
     ]
     assert not wrong, wrong
+
+
+def test_images_take_nothing_of_the_sweeps_but_the_bar():
+    taken = {target for name, targets in ARROWS.items() if room(name) == "images" for target in targets}
+    assert {target for target in taken if room(target) == "sweeps"} == {"lrtransfer.sweeps.progress"}
 
 
 def test_no_file_imports_itself_by_way_of_others():

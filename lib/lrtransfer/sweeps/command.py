@@ -20,7 +20,7 @@ def add_commands(commands: Any) -> None:
     """Add the two commands to the subparsers of ``lrtransfer``."""
     sweep = commands.add_parser(
         "sweep",
-        help="train residual networks at many rates, from a TOML file",
+        help="train at many rates what a TOML file describes",
         description="Train what the store lacks of a sweep, and print the best rate of every curve. Stop it as you "
         "like: the same command goes on from there. `lrtransfer sweep --list` names the files that come with it.",
     )

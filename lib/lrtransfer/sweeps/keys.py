@@ -188,7 +188,7 @@ def run_key(settings: object, lr: float, seed: int, *, precision: str = "float32
     Parameters
     ----------
     settings
-        a settings object, such as ``ResidualMLP(...)``
+        a settings object: an instance of a frozen dataclass
     lr
         the base rate, positive
     seed

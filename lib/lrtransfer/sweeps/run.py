@@ -47,8 +47,8 @@ def run(
     it waits its turn, and then does what is still missing. Reading a store needs no lock.
 
     Which runs train together depends on the sweep, the device and the number of workers, and so does the order of
-    sums: results, those of ConvNet, ResNet and VisionTransformer above all, can differ within float32's rounding from
-    one grouping to another, and so can they with ``sweep.compile``. The same call on the same machine groups alike.
+    sums: results can differ within float32's rounding from one grouping to another, and so can they with
+    ``sweep.compile``. The same call on the same machine groups alike.
 
     Parameters
     ----------
@@ -144,8 +144,8 @@ def ready(sweep: Sweep, device: str) -> None:
     Raises
     ------
     ValueError
-        for a device that is not here or cannot do what the sweep asks of it, and for networks that do not fit their
-        images.
+        for a device that is not here or cannot do what the sweep asks of it, and for settings that do not fit their
+        data.
     DataUnavailable
         for images that are not here and could not be fetched.
     """

@@ -1,14 +1,14 @@
-"""Sweeps as TOML files: one for every figure of the paper at its own scale is in the package.
+"""Sweeps as TOML files; those that a task brings along (``FILES`` beside its ``TASKS``) are known by name.
 
-A file, in full::
+A file, in full; below [network] and [[curves]] stand fields of the settings of one kind, here that of an MLP::
 
-    title = "Residual MLP on digits, over depth"
+    title = "MLP on digits, over depth"
     seeds = 3                                   # 0, 1, 2; or a list
     precision = "float32"                       # or "bf16", on cuda only
     compile = false                             # or true: torch.compile, on cuda only
     lrs = { log2_from = -6, log2_to = 4, octaves = 0.5 }   # or a list of rates
 
-    [network]                                   # fields of the settings, shared by all curves
+    [network]                                   # fields shared by all curves, the kind among them
     kind = "mlp"
     data = "digits"
     steps = 40                                  # or epochs = 4
@@ -25,9 +25,7 @@ A file, in full::
 A grid of rates is 2^(log2_from + i octaves), i = 0, 1, ..., up to log2_to; exponents are rounded to 12 digits, so that
 a coarser grid is part of a finer one and all machines train the same rates.
 
-What a kind may say beyond its fields is the matter of its task. Residual networks: ``epochs`` stands for ``steps`` =
-epochs * images / batch and, unless given, ``eval_every`` and ``checkpoint_every`` of one epoch; ``warmup_epochs`` for
-``warmup_steps``. ``branch`` and ``norm`` write None as "none", for TOML has no word for it.
+What a kind may say beyond its fields, such as epochs for steps, is the matter of its task (``Task.from_fields``).
 """
 
 from __future__ import annotations

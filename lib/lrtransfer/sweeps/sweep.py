@@ -1,4 +1,4 @@
-"""A sweep: networks, rates and seeds; where they come from (Python or a TOML file) and what comes out."""
+"""A sweep: settings, rates and seeds; where they come from (Python or a TOML file) and what comes out."""
 
 from __future__ import annotations
 
