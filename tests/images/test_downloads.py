@@ -19,8 +19,9 @@ from small_server import Server
 from lrtransfer.images import catalogue as data_module
 from lrtransfer.images import downloads
 from lrtransfer.images.archives import DataUnavailable, read_cifar10
-from lrtransfer.images.downloads import SOURCES, Source, data_folder, fetch, load_source
+from lrtransfer.images.downloads import SOURCES, data_folder, fetch, load_source
 from lrtransfer.images.prepared import PARTS
+from lrtransfer.images.transfers import CHUNK, Source
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +92,7 @@ def test_lost_connections_are_resumed(source, server, archive, tmp_path):
     starts = [int(asked[6:-1]) for asked in server.asked[1:]]
     assert server.asked[0] is None and len(starts) == 4
     # What was sent is kept but for less than a block; a loss before anything came is asked for again.
-    block = downloads.CHUNK
+    block = CHUNK
     assert 100_000 - block < starts[0] <= 100_000 and starts == sorted(starts)
     assert starts[-1] > 190_000 - 4 * block
 
@@ -101,7 +102,7 @@ def test_a_later_start_goes_on_where_the_last_one_stopped(source, server, archiv
     with pytest.raises(DataUnavailable, match="Start again to go on where it stopped"):
         fetch(source, tmp_path, progress=False)
     part = (tmp_path / "small.tar.gz.part").read_bytes()
-    assert len(part) > 90_000 - downloads.CHUNK and archive.startswith(part)
+    assert len(part) > 90_000 - CHUNK and archive.startswith(part)
     assert fetch(source, tmp_path, progress=False).read_bytes() == archive
     assert server.asked[-1] == f"bytes={len(part)}-"
     assert "small.tar.gz.part" not in files(tmp_path)
@@ -220,7 +221,8 @@ CHILD = """
 import sys, hashlib, numpy as np
 from pathlib import Path
 from lrtransfer.images.archives import read_cifar10
-from lrtransfer.images.downloads import Source, load_source
+from lrtransfer.images.downloads import load_source
+from lrtransfer.images.transfers import Source
 url, checksum, folder = sys.argv[1:]
 data = load_source(Source("small", url, "small.tar.gz", checksum, read_cifar10, pause=0.0), Path(folder))
 print("sum", hashlib.md5(np.ascontiguousarray(data.train_x)).hexdigest())

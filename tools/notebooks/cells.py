@@ -1,5 +1,8 @@
 """Lint and format the code cells of book/*.md as ruff does the package.
 
+ruff reads notebooks and no MyST: it is handed the cells of a page as one. (jupytext --pipe would write the whole page
+anew, and tells lines of its own copy.)
+
 python tools/notebooks/cells.py format              format the cells of every page, in place
 python tools/notebooks/cells.py format depth width  those of these pages
 python tools/notebooks/cells.py check               name what is wrong, as book/depth.md:123:5: ..., and fail

@@ -2,6 +2,15 @@
 
 python tools/notebooks/notebooks.py            write them
 python tools/notebooks/notebooks.py --check    name each that is stale, missing or belongs to no chapter, and fail
+
+jupytext reads the chapters and writes the notebooks; what stands on a page is what MyST's parser says. Our own is:
+
+notebooks        cell ids from a cell's source (jupytext draws them anew each time), and Colab's word for hidden code
+plain_markdown   directives in words; jupytext leaves them as they are, and Colab would show the colons and options
+inline_markdown  the same for roles, citations and links within a paragraph
+myst_blocks      from which lines and characters a token was made: the parser keeps the lines alone
+book_numbers     numbers of equations, figures and theorems: Sphinx knows them only after a build of all pages
+citations        "Author et al. (2026)" in a sentence: sphinxcontrib-bibtex writes it for Sphinx alone; pybtex reads
 """
 
 from __future__ import annotations

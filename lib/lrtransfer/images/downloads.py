@@ -8,48 +8,15 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from lrtransfer.images.archives import DataUnavailable, RawImages, read_cifar10, read_tiny_imagenet
+from lrtransfer.images.archives import DataUnavailable, read_cifar10, read_tiny_imagenet
 from lrtransfer.images.dataset import Dataset
 from lrtransfer.images.prepared import complaint, opened, prepare
-from lrtransfer.sweeps.progress import Bar
-
-VARIABLE = "LRTRANSFER_DATA"
-CHUNK = 16 * 1024  # what a broken connection may lose
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where a data set comes from.
-
-    Attributes
-    ----------
-    name
-        what settings call it
-    url, file
-        the archive's address and its name on disk
-    checksum
-        as pooch writes them, "md5:..." or "sha256:..."
-    read
-        archive and whether to show progress in, images out; only called once the checksum is right
-    pause
-        seconds before another try, times the tries
-    """
-
-    name: str
-    url: str
-    file: str
-    checksum: str
-    read: Callable[[Path, bool], RawImages]
-    pause: float = field(default=2.0, compare=False)
-
+from lrtransfer.images.transfers import VARIABLE, Source, complete, is_right, pooch_module, rejected
 
 SOURCES = {
     source.name: source
@@ -81,7 +48,7 @@ def data_folder() -> Path:
         the environment variable ``LRTRANSFER_DATA``, else the user's cache folder.
     """
     chosen = os.environ.get(VARIABLE)
-    return Path(chosen).expanduser() if chosen else Path(_pooch().os_cache("lrtransfer"))
+    return Path(chosen).expanduser() if chosen else Path(pooch_module().os_cache("lrtransfer"))
 
 
 def load_source(source: Source, folder: Path | None = None, *, progress: bool = True) -> Dataset:
@@ -156,16 +123,16 @@ def fetch(source: Source, folder: Path | None = None, *, progress: bool = True) 
 
 
 def _fetch(source: Source, folder: Path, progress: bool) -> Path:
-    pooch = _pooch()
+    pooch = pooch_module()
     path = folder / source.file
-    if path.exists() and not _right(source, path):
-        raise _reject(source, path, path)
+    if path.exists() and not is_right(source, path):
+        raise rejected(source, path, path)
     store = pooch.create(
         path=folder, base_url="", registry={source.file: source.checksum}, urls={source.file: source.url}
     )
 
     def download(url: str, output_file: str | Path, _: Any) -> None:
-        os.replace(_complete(source, path, progress), output_file)
+        os.replace(complete(source, path, progress), output_file)
 
     log = pooch.get_logger()
     level = log.level
@@ -174,70 +141,6 @@ def _fetch(source: Source, folder: Path, progress: bool) -> Path:
         return Path(store.fetch(source.file, downloader=download))
     finally:
         log.setLevel(level)
-
-
-def _complete(source: Source, path: Path, progress: bool) -> Path:
-    """Download into a file that ends in ``.part``, going on where an earlier start or a lost connection stopped."""
-    import requests
-    import urllib3
-
-    part = path.with_name(path.name + ".part")
-    furthest, fruitless, mended = _size(part), 0, _size(part) > 0
-    while True:
-        try:
-            whole, reason = _pull(source, part, progress), "the connection closed early"
-            if whole and _right(source, part):
-                return part
-            if whole and not mended:
-                raise _reject(source, part, path)
-            if whole:  # pieces that do not fit together: once more, in one piece
-                part.unlink()
-                furthest, mended = 0, False
-                continue
-        except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-            status = getattr(getattr(error, "response", None), "status_code", 0)
-            if 400 <= status < 500:
-                raise _unreachable(source, path, str(error)) from error
-            lost = isinstance(error, requests.ConnectionError)
-            reason = "no connection" if lost else f"{type(error).__name__}: {error}"
-        size = _size(part)
-        fruitless = 0 if size > furthest else fruitless + 1
-        furthest, mended = max(size, furthest), mended or size > 0
-        if fruitless == 3:
-            raise _unreachable(source, path, reason)
-        time.sleep(source.pause * (1 + fruitless))
-
-
-def _pull(source: Source, part: Path, progress: bool) -> bool:
-    """One request, appended to what is there (or instead of it, if the server cannot resume); True if all came."""
-    import requests
-
-    have = _size(part)
-    # Bytes as they lie on the server: the checksum is theirs.
-    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
-    with requests.get(source.url, headers=headers, stream=True, timeout=(15, 60)) as response:
-        span = response.headers.get("Content-Range", "")  # "bytes 100-999/1000", or "bytes */1000" with status 416
-        if response.status_code == 416:
-            if span == f"bytes */{have}":
-                return True
-            part.unlink()
-            return False
-        response.raise_for_status()
-        if response.status_code == 206 and not span.startswith(f"bytes {have}-"):
-            part.unlink()
-            return False
-        if response.status_code != 206:
-            have = 0
-        length = response.headers.get("Content-Length")
-        total = have + int(length) if length else None
-        with (
-            part.open("ab" if have else "wb") as file,
-            Bar(f"Downloading {source.file}", total, unit="B", start=have, show=progress) as bar,
-        ):
-            for block in response.raw.stream(CHUNK, decode_content=False):
-                file.write(block)
-                bar.update(len(block))
-    return total is None or _size(part) == total
 
 
 @contextmanager
@@ -271,49 +174,9 @@ def _only_one(folder: Path, source: Source, progress: bool) -> Iterator[bool]:
         yield True
 
 
-def _checksum(source: Source, path: Path) -> str:
-    kind = source.checksum.partition(":")[0]
-    return f"{kind}:{_pooch().file_hash(str(path), alg=kind)}"
-
-
-def _right(source: Source, path: Path) -> bool:
-    return _checksum(source, path) == source.checksum.lower()
-
-
-def _reject(source: Source, file: Path, path: Path) -> DataUnavailable:
-    """Put a wrong file aside; the sentence about it."""
-    kept = path.with_name(path.name + ".rejected")
-    found = _checksum(source, file)
-    os.replace(file, kept)
-    return DataUnavailable(
-        f"{source.file} is not the file it should be: its checksum is {found}, not {source.checksum}. It is kept "
-        f"as {kept} and was not read. Start again to download it from {source.url}, or put the right file at {path}."
-    )
-
-
-def _unreachable(source: Source, path: Path, reason: str) -> DataUnavailable:
-    return DataUnavailable(
-        f"{source.name!r} could not be downloaded from {source.url} ({reason}). Start again to go on where it "
-        f"stopped, or get {source.file} in another way and put it at {path} (checksum {source.checksum}). "
-        f"The environment variable {VARIABLE} chooses the folder."
-    )
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
-
-
 def _filelock() -> Any:
     try:
         from filelock import FileLock, Timeout
     except ImportError as error:
         raise ImportError("downloading data sets needs filelock: pip install filelock") from error
     return FileLock, Timeout
-
-
-def _pooch() -> ModuleType:
-    try:
-        import pooch
-    except ImportError as error:
-        raise ImportError("downloading data sets needs pooch: pip install pooch") from error
-    return pooch

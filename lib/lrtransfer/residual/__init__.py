@@ -3,11 +3,12 @@
 Source: Bordelon, Noci, Li, Hanin and Pehlevan, 'Depthwise hyperparameter transfer in residual networks' (2024).
 
 ``networks``, which train
-    ``parametrisation``: multiplier, initial scale and rates of every layer, with reasons. ``settings``: a network and
-    its training, a frozen dataclass for each of four kinds. ``training``: settings in, losses out, many runs as one
-    program: by ``residual_mlp`` for the plain MLP, by ``stacked`` with ``torch_networks`` for everything else;
-    ``training_loop`` is the loop they share. ``task``: the same as a task of ``lrtransfer.sweeps``. ``coordinates``:
-    how far every layer moves, also in a model of your own; ``stepping``: the optimisers there.
+    ``parametrisation``: multiplier, initial scale and rates of every layer, with reasons; ``paper_table``: the same
+    as the paper prints it. ``settings``: a network and its training, a frozen dataclass for each of four kinds.
+    ``training``: settings in, losses out, many runs as one program: by ``residual_mlp`` for the plain MLP, by
+    ``stacked`` with ``torch_networks`` for everything else; ``training_loop`` is the loop they share. ``task``: the
+    same as a task of ``lrtransfer.sweeps``. ``coordinates``: how far every layer moves, also in a model of your own;
+    ``stepping``: the optimisers there.
 ``theory``, the limit
     ``linear_limit``: linear networks at infinite width, any depth, by the fields of ``linear_fields``. ``lazy``: frozen
     features. ``nonlinear_limit``: very wide networks that learn features. ``trained_ensemble``: networks to hold them
@@ -26,13 +27,13 @@ from lrtransfer.residual.networks.coordinates import (
     coordinate_check,
     coordinate_check_model,
 )
+from lrtransfer.residual.networks.paper_table import table1
 from lrtransfer.residual.networks.parametrisation import (
     PARAMETRISATIONS,
     LayerScale,
     Scales,
     layer_scale,
     layer_scales,
-    table1,
 )
 from lrtransfer.residual.networks.settings import (
     KINDS,

@@ -206,11 +206,33 @@ def run_key(settings: object, lr: float, seed: int, *, precision: str = "float32
     ValueError
         naming the argument.
     """
-    described: dict[str, Any] = {"lr": checked_rate(lr), "seed": checked_seed(seed)}
-    if choice("precision", precision, PRECISIONS) != "float32":
-        described["precision"] = precision
-    text = f'{{"run":{_dumps(described)},"settings":{canonical_settings(settings)}}}'
-    return hashlib.sha256(text.encode()).hexdigest()
+    return run_keys(settings, [lr], [seed], precision=precision)[0]
+
+
+def run_keys(settings: object, lrs: Sequence[float], seeds: Sequence[int], *, precision: str = "float32") -> list[str]:
+    """``run_key`` of every rate with every seed, in a fraction of the time: the settings are described once.
+
+    Parameters
+    ----------
+    settings, precision
+        as in ``run_key``
+    lrs, seeds
+        lists
+
+    Returns
+    -------
+    list of str
+        seeds changing fastest.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
+    """
+    word = "" if choice("precision", precision, PRECISIONS) == "float32" else f'"precision":"{precision}",'
+    whole, tail = [int(checked_seed(seed)) for seed in seeds], f'}},"settings":{canonical_settings(settings)}}}'
+    heads = [f'{{"run":{{"lr":{float(checked_rate(lr))!r},{word}"seed":' for lr in lrs]
+    return [hashlib.sha256(f"{head}{seed}{tail}".encode()).hexdigest() for head in heads for seed in whole]
 
 
 def group_name(keys: Sequence[str], device: str) -> str:

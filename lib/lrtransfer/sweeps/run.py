@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -15,7 +16,7 @@ from lrtransfer.numerics.arrays import Array
 from lrtransfer.sweeps.devices import DEVICES, check_cuda, required_torch, resolve_device
 from lrtransfer.sweeps.driver import Driver, Group, RunError, Trained
 from lrtransfer.sweeps.executors import Dask, Here, Pool, check_address, dask_executor, workers_of
-from lrtransfer.sweeps.keys import group_name, kind_of, run_key
+from lrtransfer.sweeps.keys import group_name, kind_of, run_keys
 from lrtransfer.sweeps.progress import Bar, Silent, reporter
 from lrtransfer.sweeps.store import Store, StoreError
 from lrtransfer.sweeps.store.lock import remember, sole_driver
@@ -261,7 +262,8 @@ def runs_of(settings: Any, lrs: Sequence[float], seeds: Sequence[int]) -> list[R
     list of Run
         seeds changing fastest.
     """
-    return [Run(settings, lr, seed, run_key(settings, lr, seed)) for lr in lrs for seed in seeds]
+    places = itertools.product(lrs, seeds)
+    return [Run(settings, *at, key) for at, key in zip(places, run_keys(settings, lrs, seeds), strict=True)]
 
 
 def _groups(runs: Sequence[Run], device: str, here: bool, workers: int) -> list[Group]:
@@ -273,8 +275,9 @@ def _groups(runs: Sequence[Run], device: str, here: bool, workers: int) -> list[
     # The workers' device need not be one of this machine.
     where = resolve_device(device) if here or device == "auto" else torch.device(device)
     of: dict[str, list[Run]] = {}
-    for run in runs:
-        of.setdefault(kind_of(run.settings), []).append(run)
+    for _, same in itertools.groupby(runs, lambda run: type(run.settings)):  # asked once a class, not once a run
+        together = list(same)
+        of.setdefault(kind_of(together[0].settings), []).extend(together)
     groups = (task_of(same[0].settings).groups(same, where, workers) for same in of.values())
     return [Group(tuple(group)) for groups_of_a_kind in groups for group in groups_of_a_kind]
 

@@ -17,7 +17,7 @@ from lrtransfer.numerics.arguments import choice, count, positive, refuse
 from lrtransfer.numerics.arrays import Array
 from lrtransfer.rates import BestLR, OnEdgeWarning, best_lr
 from lrtransfer.sweeps.devices import PRECISIONS
-from lrtransfer.sweeps.keys import kind_of, run_key
+from lrtransfer.sweeps.keys import kind_of, run_keys
 from lrtransfer.sweeps.task_registry import Run
 
 _ALWAYS = ("width", "depth", "parametrisation")
@@ -131,10 +131,9 @@ class Sweep:
             seeds changing fastest.
         """
         if curve not in self._runs:
-            self._runs[curve] = [
-                Run(curve.settings, lr, seed, run_key(curve.settings, lr, seed, precision=self.precision))
-                for lr, seed in itertools.product(curve.lrs, self.seeds)
-            ]
+            keys = run_keys(curve.settings, curve.lrs, self.seeds, precision=self.precision)
+            places = itertools.product(curve.lrs, self.seeds)
+            self._runs[curve] = [Run(curve.settings, *at, key) for at, key in zip(places, keys, strict=True)]
         return self._runs[curve]
 
     @cached_property

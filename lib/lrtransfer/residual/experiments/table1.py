@@ -11,7 +11,7 @@ import numpy as np
 
 from lrtransfer.images.catalogue import load
 from lrtransfer.numerics.arrays import Array
-from lrtransfer.residual.networks.parametrisation import table1
+from lrtransfer.residual.networks.paper_table import table1
 from lrtransfer.residual.networks.settings import ResidualMLP
 
 
