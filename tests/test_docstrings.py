@@ -20,7 +20,13 @@ FILES = (
     *(f"sweeps.{name}" for name in ("devices", "driver", "executors", "keys", "optimisers", "progress", "recorder")),
     *(f"sweeps.{name}" for name in ("records", "run", "settings_file", "sweep", "task", "task_registry")),
     *(f"sweeps.store.{name}" for name in ("export", "finished_runs", "lock", "run_rows", "sqlite_file")),
-    *("modules.checked_functions", "modules.watching", "page.checks"),
+    *("modules.checked_functions", "modules.watching"),
+    # numerics.arguments is not among them: all of it takes a name, a value and its bounds, and gives the value back.
+    *(f"numerics.{name}" for name in ("estimates", "fits", "jackknife", "lazy_gaussian", "random")),
+    *(f"images.{name}" for name in ("archives", "bundled", "catalogue", "dataset", "downloads", "folders", "prepared")),
+    *(f"images.{name}" for name in ("transfers",)),
+    *(f"page.{name}" for name in ("checks", "claims", "ledger", "pictures", "plots", "report", "scale", "sliders")),
+    *(f"page.{name}" for name in ("style", "ticks")),
 )
 
 
@@ -30,8 +36,10 @@ def public(room: str) -> Iterator[tuple[str, Any]]:
     own = [name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
     for name in getattr(module, "__all__", own):
         value = getattr(module, name)
-        built = inspect.isclass(value) and (
-            is_dataclass(value) or hasattr(value, "_fields") or "__init__" in vars(value)
+        built = (
+            inspect.isclass(value)
+            and not getattr(value, "_is_protocol", False)
+            and (is_dataclass(value) or hasattr(value, "_fields") or "__init__" in vars(value))
         )
         if not name.startswith("_") and (inspect.isfunction(inspect.unwrap(value)) or built):
             yield f"{room}.{name}", value

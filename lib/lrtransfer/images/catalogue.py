@@ -143,7 +143,19 @@ DATASETS = tuple(LOADERS)
 
 @cache
 def loaded(name: str, *places: str | None) -> Dataset:
-    """The data set of a name, from folders that are part of what is remembered."""
+    """The data set of a name, remembered.
+
+    Parameters
+    ----------
+    name
+        one of ``DATASETS``
+    *places
+        the folders that the environment names: where they change, it is read anew
+
+    Returns
+    -------
+    Dataset
+    """
     return LOADERS[name]()
 
 

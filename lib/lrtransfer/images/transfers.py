@@ -43,7 +43,27 @@ class Source:
 
 
 def complete(source: Source, path: Path, progress: bool) -> Path:
-    """Download into a file that ends in ``.part``, going on where an earlier start or a lost connection stopped."""
+    """Download into a file that ends in ``.part``, going on where an earlier start or a lost connection stopped.
+
+    Parameters
+    ----------
+    source
+        what to download
+    path
+        where the archive will lie
+    progress
+        whether a bar is shown
+
+    Returns
+    -------
+    Path
+        of the part file, whole and with the right checksum.
+
+    Raises
+    ------
+    DataUnavailable
+        where the server refuses, three tries bring nothing new, or the checksum is wrong.
+    """
     import requests
     import urllib3
 
@@ -112,12 +132,39 @@ def _checksum(source: Source, path: Path) -> str:
 
 
 def is_right(source: Source, path: Path) -> bool:
-    """Whether a file has the checksum that its source pins."""
+    """Whether a file has the checksum that its source pins.
+
+    Parameters
+    ----------
+    source
+        with the checksum
+    path
+        of the file
+
+    Returns
+    -------
+    bool
+    """
     return _checksum(source, path) == source.checksum.lower()
 
 
 def rejected(source: Source, file: Path, path: Path) -> DataUnavailable:
-    """Put a wrong file aside; the sentence about it."""
+    """Put a wrong file aside.
+
+    Parameters
+    ----------
+    source
+        what it should be
+    file
+        the wrong one
+    path
+        where the right one belongs
+
+    Returns
+    -------
+    DataUnavailable
+        the sentence about it, to be raised.
+    """
     kept = path.with_name(path.name + ".rejected")
     found = _checksum(source, file)
     os.replace(file, kept)
@@ -140,7 +187,18 @@ def _size(path: Path) -> int:
 
 
 def pooch_module() -> ModuleType:
-    """pooch, or an ``ImportError`` that says how to get it."""
+    """The library that fetches and checks files.
+
+    Returns
+    -------
+    module
+        pooch.
+
+    Raises
+    ------
+    ImportError
+        that says how to install it.
+    """
     try:
         import pooch
     except ImportError as error:

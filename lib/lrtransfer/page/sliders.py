@@ -102,7 +102,22 @@ def static_html(model: Model, first: Drawing, *, caption: str, alt: str) -> str:
 
 
 def live_figure(model: Model, first: Drawing, caption: str) -> Any:
-    """Controls and one picture, ``first`` and then what each move gives; None without ipywidgets (the HTML remains)."""
+    """Controls and one picture, redrawn by the engine at each move.
+
+    Parameters
+    ----------
+    model
+        the figure
+    first
+        its picture at the start
+    caption
+        in HTML
+
+    Returns
+    -------
+    ipywidgets.VBox or None
+        None without ipywidgets: the static HTML remains.
+    """
     try:
         import ipywidgets
     except ImportError:

@@ -64,7 +64,13 @@ class PlainLocator(Locator):
 
 
 class HouseLogScale(LogScale):
-    """The scale "log" with these ticks."""
+    """The scale "log" with these ticks.
+
+    Parameters
+    ----------
+    *given, **options
+        what matplotlib gives a scale
+    """
 
     name = "log"
 
