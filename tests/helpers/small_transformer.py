@@ -51,3 +51,9 @@ def equal(first, second):
 def changed(first, second):
     """The names of the tensors that differ."""
     return {name for name in first if not np.array_equal(first[name], second[name])}
+
+
+def spelled(of, numbers):
+    """The characters of a text by their numbers; the mask is written as a full block."""
+    symbols = of.characters + "\u2588"
+    return "".join(symbols[number] for number in numbers)

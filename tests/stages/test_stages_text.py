@@ -5,14 +5,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from small_transformer import WORDS  # noqa: E402
+from small_transformer import WORDS, spelled  # noqa: E402
 
 from lrtransfer.stages.transformer import text  # noqa: E402
 
 
 def test_the_topics_are_split_once_without_repetition():
     topics = text.topics()
-    whole = topics.spell(np.concatenate([topics.train, topics.held_out]))
+    whole = spelled(topics, np.concatenate([topics.train, topics.held_out]))
     assert abs(len(topics.held_out) / len(whole) - text.HELD_OUT) < 1 / len(whole)
     evened = [" ".join(paragraph.split()) for paragraph in whole.split("\n\n")]
     kept = [paragraph for paragraph in evened if paragraph]
@@ -24,8 +24,8 @@ def test_the_topics_are_split_once_without_repetition():
 def test_split_numbers_characters_in_order():
     split = text.split_text("banana🐍", held_out=0.3)
     assert split.characters == "abn🐍"
-    assert split.spell(split.train) == "banan" and split.spell(split.held_out) == "a🐍"
-    assert split.spell([0, split.mask]) == "a\u2588"
+    assert spelled(split, split.train) == "banan" and spelled(split, split.held_out) == "a🐍"
+    assert spelled(split, [0, split.mask]) == "a\u2588"
 
 
 def test_batches_belong_to_seed_and_part():
@@ -42,8 +42,8 @@ def test_batches_belong_to_seed_and_part():
 def test_windows_come_from_the_text_and_a_fixed_share_is_hidden():
     batches = text.masked_batches(WORDS.train, 6, 4, 10, seed=0)
     assert batches.tokens.shape == (6, 4, 10) and batches.hidden.shape == (6, 6)  # 0.15 * 40 = 6
-    whole = WORDS.spell(WORDS.train)
-    assert all(WORDS.spell(window) in whole for window in batches.tokens.reshape(-1, 10))
+    whole = spelled(WORDS, WORDS.train)
+    assert all(spelled(WORDS, window) in whole for window in batches.tokens.reshape(-1, 10))
     assert all(len(set(row)) == 6 and 0 <= min(row) and max(row) < 40 for row in batches.hidden.tolist())
     # Every place is equally often hidden: 2000 draws of 6 among 40 give 300 a place, standard deviation 16.
     hidden = text.masked_batches(WORDS.train, 2000, 4, 10, seed=5).hidden

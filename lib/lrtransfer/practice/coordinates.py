@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 AXES = ("width", "depth", "batch", "context")
 LEVEL, GROWS, SHRINKS, STILL, OVERFLOWS = "level", "grows", "shrinks", "did not move", "overflows"
-VERDICTS = (LEVEL, GROWS, SHRINKS, STILL, OVERFLOWS, OPEN)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -41,11 +40,6 @@ class Text:
     def vocabulary(self) -> int:
         """How many symbols there are, the mask included."""
         return len(self.characters) + 1
-
-    def spell(self, numbers: Iterable[int]) -> str:
-        """Character numbers as a string; the mask is written as a full block."""
-        symbols = self.characters + "\u2588"
-        return "".join(symbols[number] for number in numbers)
 
 
 @dataclass(frozen=True)
