@@ -170,11 +170,39 @@ def test_the_records_in_results_hold_their_presets(name):
         pytest.skip("only the package is installed")
     row = experiments.STAGES_PRESETS[recorded.PRESETS[name]]
     assert found.settings == row.transformer and found.seeds == row.seeds
-    assert found.lrs.tolist() == list(row.lrs) and found.swept.tolist() == list(row.swept)
-    best = found.lrs[found.selection.argmin(axis=0)]
-    assert found.chosen[: len(found.tuned)].tolist() == best.tolist()
+    assert set(found.lrs.tolist()) <= set(row.lrs) and set(found.swept.tolist()) <= set(row.swept)
     assert found.selection_seed not in found.seeds and np.isfinite(found.curves).all()
+    best = dict(zip(found.tuned, found.lrs[found.selection.argmin(axis=0)].tolist(), strict=True))
+    assert all(found.chosen[found.methods.index(method)] == rate for method, rate in best.items())
     for k, method in enumerate(found.tuned):  # the sweep and the curves are the same runs where they meet
-        if found.chosen[k] in found.swept:
-            rate = found.swept.tolist().index(found.chosen[k])
-            np.testing.assert_array_equal(found.sweep[rate, k], found.final[found.methods.index(method)])
+        m = found.methods.index(method)
+        if found.chosen[m] in found.swept:
+            place = found.swept.tolist().index(found.chosen[m])
+            np.testing.assert_array_equal(found.sweep[place, k], found.final[m])
+
+
+def test_the_later_records_have_the_rate_of_the_first():
+    for first, later in (
+        (recorded.RECORD, (recorded.STARTS, recorded.SCALARS)),
+        (recorded.SHORT, (recorded.STARTS_SHORT,)),
+    ):
+        base = recorded.read_record(first)
+        for name in later:
+            more = recorded.read_record(name)
+            if base is None or more is None:
+                pytest.skip("only the package is installed")
+            rate = base.chosen[base.methods.index("stacking")]
+            assert all(more.chosen[more.methods.index(m)] == rate for m in more.methods if m not in more.tuned)
+
+
+def test_scalars_alone_need_a_rate():
+    row = replace(ROW, lrs=(0.003,), swept=())
+    found = experiments.compare_starts(row, methods=("beta 0.9, given",), stacking_lr=0.003)
+    assert found.tuned == () and found.chosen.tolist() == [0.003] and found.selection.shape == (1, 0)
+    alone = train_stages(row.transformer, 0.003, 2, methods=["beta 0.9, given"], device="cpu")
+    np.testing.assert_allclose(found.curves[:, 0, 1], alone.losses[:, 0], rtol=1e-5)
+    for bad in (None, 0.5):
+        with pytest.raises(ValueError, match="stacking_lr"):
+            experiments.compare_starts(row, methods=("silent", "beta 0.9, given"), stacking_lr=bad)
+    with pytest.raises(ValueError, match="methods"):
+        experiments.compare_starts(row, methods=("quiet",))

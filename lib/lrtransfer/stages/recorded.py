@@ -25,8 +25,9 @@ from lrtransfer.sweeps.recorder import Recipe, Sitting, recorded
 
 RECORD, SHORT = "stages-transformer", "stages-transformer-short"
 STARTS, STARTS_SHORT = "stages-transformer-starts", "stages-transformer-starts-short"
+SCALARS = "stages-transformer-factors"
 FAR = "stages-far"
-PRESETS = {RECORD: "full", SHORT: "short", STARTS: "full", STARTS_SHORT: "short"}
+PRESETS = {RECORD: "full", SHORT: "short", STARTS: "full", SCALARS: "full", STARTS_SHORT: "short"}
 """The recorded comparisons of starts, and the preset of each."""
 
 
@@ -179,9 +180,15 @@ RECIPES = (
     comparison_recipe(SHORT, "a smaller one in eight short stages, 32 seeds", STAGES_PRESETS["short"]),
     comparison_recipe(
         STARTS,
-        "the same transformer and seeds, four more starts",
-        replace(STAGES_PRESETS["full"], swept=(2e-3,)),
-        methods=tuple(name for name in LATER if name != "nesterov 1"),
+        "the same transformer, seeds and rate: a silent copy, and a Nesterov start",
+        replace(STAGES_PRESETS["full"], lrs=(2e-3,), swept=()),
+        methods=("silent", "nesterov 0.9"),
+    ),
+    comparison_recipe(
+        SCALARS,
+        "the same transformer, seeds and rate: two more readings of the factor",
+        replace(STAGES_PRESETS["full"], lrs=(2e-3,), swept=()),
+        methods=("beta 0.9, given", "beta 0.9, parent's"),
         stacking_lr=2e-3,
     ),
     comparison_recipe(

@@ -169,7 +169,7 @@ def compare_starts(
         raise refuse("swept", row.swept, f"rates of lrs, {row.lrs}")
     methods = tuple(choice("methods", method, tuple(METHODS)) for method in methods)
     tuned = tuple(method for method in methods if METHODS[method].beta is None)
-    if not tuned or (len(tuned) < len(methods) and "stacking" not in tuned and stacking_lr not in row.lrs):
+    if len(tuned) < len(methods) and "stacking" not in tuned and stacking_lr not in row.lrs:
         raise refuse(
             "stacking_lr", stacking_lr, f"a rate of lrs, {row.lrs}, where scalars are compared and not stacking"
         )

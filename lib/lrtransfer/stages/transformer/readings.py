@@ -1,15 +1,16 @@
-"""What the chapter reads off compared transformers: differences with their errors, where a copy is behind in a stage.
+"""What the chapter reads off compared transformers: differences with their errors, stage by stage where asked.
 
 Differences are paired by seed, as in ``StageComparison``, and judged by the one-sided 95 % quantile of Student's t.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
-from lrtransfer.numerics.arguments import choice
+from lrtransfer.numerics.arguments import choice, refuse
 from lrtransfer.numerics.estimates import FAILS, HOLDS, Estimate
 from lrtransfer.stages.transformer.experiments import StageComparison
 
@@ -54,3 +55,52 @@ def early_stages(result: StageComparison, method: str = "stacking", other: str =
         last = Estimate(gap[done], error[done], len(result.seeds))
         found.append(EarlyStage(k + 1, first, second, outcomes, reached, last))
     return found
+
+
+def together(first: StageComparison, second: StageComparison) -> StageComparison:
+    """Two comparisons of different methods on the same seeds as one, so that any two methods are paired by seed.
+
+    Rates searched and swept are those of ``first``, for its methods alone unless ``second`` has the same.
+    Raises ``ValueError`` where settings, seeds or evaluations differ, where a method is in both, and where the first
+    stage, which no method has touched yet, differs by more than rounding: then the seeds did not draw the same.
+    """
+    same = (first.settings, first.seeds) == (second.settings, second.seeds)
+    if not same or set(first.methods) & set(second.methods):
+        raise refuse("second", second.methods, f"other methods than {first.methods} on the same settings and seeds")
+    start = first.stage == 1
+    drawn, again = first.curves[start][:, :1], second.curves[start]  # (e, 1, S), (e, M, S)
+    if not np.allclose(again, drawn, rtol=1e-5, atol=0):
+        raise refuse("second", np.abs(again / drawn - 1).max(), "a first stage that is the first comparison's")
+    joined = replace(
+        first,
+        methods=first.methods + second.methods,
+        chosen=np.concatenate([first.chosen, second.chosen]),
+        curves=np.concatenate([first.curves, second.curves], axis=1),
+        final=np.concatenate([first.final, second.final]),
+        betas=np.concatenate([first.betas, second.betas], axis=1),
+    )
+    if not all(np.array_equal(*rates) for rates in ((first.lrs, second.lrs), (first.swept, second.swept))):
+        return joined
+    return replace(
+        joined,
+        tuned=first.tuned + second.tuned,
+        selection=np.concatenate([first.selection, second.selection], axis=1),
+        sweep=np.concatenate([first.sweep, second.sweep], axis=1),
+    )
+
+
+def stage_ends(result: StageComparison, method: str, other: str) -> list[Estimate]:
+    """Loss of ``method`` less that of ``other`` as each stage from the second on ends, in nats, paired by seed.
+
+    On the windows of the learning curves, each method at its own rate.
+    """
+    steps, gap, error = result.course(method, other)
+    done = [np.flatnonzero(steps == k * result.settings.steps)[0] for k in range(2, result.settings.stages + 1)]
+    return [Estimate(gap[e], error[e], len(result.seeds)) for e in done]
+
+
+def arrival(result: StageComparison, method: str) -> list[Estimate]:
+    """What putting the block on does to a method's loss, at the boundary before each stage from the second on, nats."""
+    place = result.methods.index(choice("method", method, result.methods))
+    stages = [result.curves[result.stage == k, place] for k in range(1, result.settings.stages + 1)]  # (e, S) each
+    return [Estimate.paired(after[0], before[-1]) for before, after in pairwise(stages)]
