@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT / "tools" / "build"))
 import execute  # noqa: E402
 
 PAGE_S, TRANSFORMER_S = 30.0, 120.0
-TRANSFORMER = ("sec-stages-transformer", "sec-stages-trainable")
+TRANSFORMER = ("sec-stages-transformer", "sec-stages-open", "sec-stages-trainable")
 CLOCK = "import time; print(time.process_time())"  # of the kernel, all its threads; a figure counts for its cell
 PRESET = "import os; os.environ['LRTRANSFER_PRESET'] = {!r}; "
 
