@@ -132,6 +132,19 @@ def test_a_nesterov_start_is_nesterovs_step_to_rounding(name):
     np.testing.assert_array_equal(betas, 1)
 
 
+def test_a_skip_without_the_move_leaves_the_function():
+    run = network()
+    for part in (1, 2, 3):
+        old = streams(run)
+        run.grow([METHODS["still 0.9"]])
+        new = streams(run)
+        # float32: a scaled sum against the same sum, rounded a few times at entries of a few units
+        np.testing.assert_allclose(new[-1], old[-1], rtol=0, atol=4 * 6e-8 * np.abs(old[-1]).max())
+        assert np.abs(new[-2] - old[-1]).max() > 1e-3  # though the last move itself is smaller
+        train_stage(run, part=part)
+    np.testing.assert_allclose(run.betas()[:, 0], [1 / 1.9] * 3 + [1], rtol=1e-6)
+
+
 def test_a_skip_of_zero_is_the_zero_start():
     curves = train(methods={"zero": Growth("zero"), "none": Growth("zero", skip=0.0)})
     np.testing.assert_array_equal(curves.losses[:, 0], curves.losses[:, 1])

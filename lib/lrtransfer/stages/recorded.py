@@ -1,7 +1,8 @@
 """The runs of the chapter that are recorded under results/: how they are made, and where they are read.
 
-``lrtransfer record stages-transformer`` takes about an hour and a half of one core, ``stages-transformer-short`` ten
-minutes, ``stages-far`` ten minutes.
+``lrtransfer record stages-transformer`` takes about an hour and a half of one core, ``stages-transformer-starts`` and
+``stages-transformer-factors`` twenty minutes each, ``stages-transformer-short`` and ``stages-transformer-starts-short``
+ten, ``stages-transformer-still`` two, ``stages-far`` ten.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from lrtransfer.stages.transformer.text import topics
 from lrtransfer.sweeps.recorder import Recipe, Sitting, recorded
 
 RECORD, SHORT = "stages-transformer", "stages-transformer-short"
+STILL = "stages-transformer-still"
 STARTS, STARTS_SHORT = "stages-transformer-starts", "stages-transformer-starts-short"
 SCALARS = "stages-transformer-factors"
 FAR = "stages-far"
-PRESETS = {RECORD: "full", SHORT: "short", STARTS: "full", SCALARS: "full", STARTS_SHORT: "short"}
+PRESETS = {RECORD: "full", SHORT: "short", STARTS: "full", SCALARS: "full", STARTS_SHORT: "short", STILL: "short"}
 """The recorded comparisons of starts, and the preset of each."""
 
 
@@ -198,6 +200,12 @@ RECIPES = (
         methods=LATER,
         stacking_lr=4e-3,
     ),
+    comparison_recipe(
+        STILL,
+        "the same short stages, seeds and rate: the skip without the move",
+        replace(STAGES_PRESETS["short"], lrs=(4e-3,), swept=()),
+        methods=("still 0.9",),
+    ),
     far_recipe(FarSettings()),
 )
 
@@ -208,7 +216,7 @@ def read_record(name: str = RECORD, *, folder: str | Path | None = None) -> Stag
     Parameters
     ----------
     name
-        "stages-transformer" or "stages-transformer-short"
+        one of ``PRESETS``, such as "stages-transformer"
     folder
         where the record is; its place under results/ by default
 

@@ -137,6 +137,7 @@ class Stack:
 
     def grow(self, growths: Sequence[Growth]) -> None:
         """Put a block on top of every run, started by its method, and settle what is trained from here on."""
+        self._still(growths)
         rows = []
         for run, growth in enumerate(growths):
             top, row = self.blocks[-1].arrays(run), self.drawn(self.seeds[run], len(self.blocks))
@@ -156,6 +157,15 @@ class Stack:
         moving = [[float(growth.beta is not None and growth.train_beta)] for growth in growths]
         self.trained.append(torch.tensor(moving, device=self.where))
         self.skips.append(torch.tensor([[growth.skip] for growth in growths], dtype=torch.float32, device=self.where))
+
+    def _still(self, growths: Sequence[Growth]) -> None:
+        """Divide the last move by 1 + skip where a skip is to leave the function as it is."""
+        shares = [1 / (1 + growth.skip) if growth.still else 1.0 for growth in growths]
+        if set(shares) != {1.0}:
+            share = torch.tensor(shares, dtype=torch.float32, device=self.where)[:, None]
+            with torch.no_grad():
+                self.blocks[-1].flat[:, -1:] *= share  # beta is a block's last entry
+            self.skips[-1] = self.skips[-1] * share
 
     def betas(self) -> Array:
         """The blocks' scalars, (blocks, R), inf once diverged."""

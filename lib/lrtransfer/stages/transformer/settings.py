@@ -39,6 +39,8 @@ class Growth:
     ``skip``: a fixed number s that stays in the network, F_{t+1} = F_t + f_{t+1}(F_t) + s (F_t - F_{t-1}) for the
     residual stream F_t after t blocks, as both are at the time. With ``start`` "zero" the stage begins at
     F_t + s (F_t - F_{t-1}), where a step of Nesterov's method with momentum s does: a Nesterov start.
+    ``still``: True to divide the last move, F_t - F_{t-1}, by 1 + s as the skip comes, through scalars that are not
+    trained: then F_t + s (F_t - F_{t-1}) is the old F_t, and the network has the skip without the move.
     """
 
     start: str
@@ -46,6 +48,7 @@ class Growth:
     train_beta: bool = True
     factor: str = FACTORS[0]
     skip: float = 0.0
+    still: bool = False
 
     def __post_init__(self) -> None:
         choice("start", self.start, STARTS)
@@ -53,6 +56,8 @@ class Growth:
         if self.beta is not None:
             object.__setattr__(self, "beta", one("beta", finite("beta", self.beta)))
         object.__setattr__(self, "skip", one("skip", finite("skip", self.skip)))
+        if self.still and (self.skip <= -1 or self.beta is not None):
+            raise refuse("still", self.still, "False where skip is -1 or less, or beta is given")
 
 
 METHODS = {
@@ -66,8 +71,9 @@ METHODS = {
     "nesterov 0.9": Growth("zero", skip=0.9),
     "beta 0.9, given": Growth("stacking", beta=0.9, factor="given"),
     "beta 0.9, parent's": Growth("stacking", beta=0.9, factor="parent's"),
+    "still 0.9": Growth("zero", skip=0.9, still=True),
 }
-COMPARED, LATER = tuple(METHODS)[:5], tuple(METHODS)[5:]
+COMPARED, LATER = tuple(METHODS)[:5], tuple(METHODS)[5:10]
 """The methods of the first comparison, and those of the second."""
 
 
@@ -126,7 +132,7 @@ class StagedTransformer:
 class GrownTransformer(StagedTransformer):
     """A ``StagedTransformer`` and one method: all a run depends on but its rate and seed, for the sweeps.
 
-    ``start``, ``beta``, ``train_beta``, ``factor``, ``skip``: as in ``Growth``. ``text``: a digest of the
+    ``start``, ``beta``, ``train_beta``, ``factor``, ``skip``, ``still``: as in ``Growth``. ``text``: a digest of the
     text, that of this Python's ``topics`` unless given.
 
     Raises ``ValueError`` naming the field, at construction.
@@ -140,6 +146,7 @@ class GrownTransformer(StagedTransformer):
     text: str = ""
     factor: str = FACTORS[0]
     skip: float = 0.0
+    still: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -150,7 +157,7 @@ class GrownTransformer(StagedTransformer):
     @property
     def growth(self) -> Growth:
         """The method."""
-        return Growth(self.start, self.beta, self.train_beta, self.factor, self.skip)
+        return Growth(self.start, self.beta, self.train_beta, self.factor, self.skip, self.still)
 
     @property
     def network(self) -> StagedTransformer:
