@@ -18,7 +18,7 @@ NUMBERS = {
     "width": ["pencil", "eigen", "grid", "random", "depth", "enough", "one-layer", "project"],
     "residual": ["cost", "common", "noise", "knobs", "own", "adam", "one-line", "shares", "seeds"],
     "layers": ["pencil", "opening", "cubes", "determinant", "edge", "turn", "one-step-best", "lets-go", "project"],
-    "stages": ["boosting", "scalar", "step", "anneal", "weights", "rule", "seeds", "how-many", "project"],
+    "stages": "orders boosting scalar step anneal weights rule seeds how-many project".split(),
 }
 CALL = re.compile(r'^ *check_answer\("([\w.]+)"(,?)', re.M)
 LABEL = re.compile(r"^:::\{exercise\}.*\n:label: (\S+)$|^`{4}\{solution-start\} (\S+)$", re.M)

@@ -11,6 +11,7 @@ from scipy.optimize import minimize_scalar
 from lrtransfer import stages
 from lrtransfer.exercises.answers import Answer, Slip, sealed
 from lrtransfer.numerics.arrays import Array
+from lrtransfer.stages.functional import convex
 
 SIDES = ("too early", "too late")
 FAIR = ("equal learning rates", "each method at its own best rate")
@@ -57,41 +58,47 @@ def _stages(kappa: float, fall: float) -> Array:
 
 ANSWERS = {
     "stages.1": Answer(
-        "the comparison that says what the copy is worth", partial(sealed, "stages.1", FAIR, "cb7e0368"), options=FAIR
+        "the powers of T of the quadratic's loss, with their signs: at zero, and with the growing factor",
+        lambda: [convex.fit_exponent(convex.power_law_losses(name, 1000), 100).slope for name in ("zero", "schedule")],
+        tolerance=0.05,
+        slips=(Slip(lambda: [-1.0, -1.0], "The growing factor changes the order, a constant one does not."),),
     ),
     "stages.2": Answer(
+        "the comparison that says what the copy is worth", partial(sealed, "stages.2", FAIR, "eabb9f81"), options=FAIR
+    ),
+    "stages.3": Answer(
         "the perturbation from 2 to 2.5 with factor 0.8",
         lambda: _push(2.0, 2.5, 0.8),
         tolerance=0.001,
         slips=(Slip(lambda: 0.8 * 0.5, "That is the momentum term, which both methods share."),),
     ),
-    "stages.3": Answer(
+    "stages.4": Answer(
         "the best step in units of 1/L for condition numbers 10 and 100",
         lambda: [_best_step(10.0), _best_step(100.0)],
         tolerance=0.01,
         slips=(Slip(lambda: [2 / 1.1, 2 / 1.01], "Those steps make gradient descent fastest, not the floor lowest."),),
     ),
-    "stages.4": Answer(
+    "stages.5": Answer(
         "the power of t (with its sign)",
         _annealed_power,
         tolerance=0.02,
         slips=(Slip(lambda: -1.0, "The variance goes with the square of the scale."),),
     ),
-    "stages.5": Answer(
+    "stages.6": Answer(
         "the largest stable step for teacher diag(2, 1) and covariance diag(1, 0.1)",
         _edge,
         tolerance=0.005,
         slips=(Slip(lambda: 2.0, "That is the edge of the step in function space, 2/L."),),
     ),
-    "stages.6": Answer(
-        "when the rule ends the warm-up of a far teacher", partial(sealed, "stages.6", SIDES, "3e9ff253"), options=SIDES
-    ),
     "stages.7": Answer(
+        "when the rule ends the warm-up of a far teacher", partial(sealed, "stages.7", SIDES, "ea198a77"), options=SIDES
+    ),
+    "stages.8": Answer(
         "the number of seeds if the paired difference scatters by 0.02 nats",
         lambda: math.ceil((3 * 20 / 5) ** 2),
         tolerance=0.001,
     ),
-    "stages.8": Answer(
+    "stages.9": Answer(
         "the stages that shrink the distance a thousandfold at condition number 100: at zero, copy, best factor",
         lambda: _stages(100.0, 1e-3),
         tolerance=0.01,
