@@ -37,7 +37,7 @@ ELSEWHERE = {
     "layers": {"chain", "stage"},
     "stages": {"chain", "balance", "split"},
 }
-_TERM = re.compile(r"\{term\}`([^`<]+?)(?: <([^`>]+)>)?`")
+TERM = re.compile(r"\{term\}`([^`<]+?)(?: <([^`>]+)>)?`")
 
 
 def glossary() -> list[list[str]]:
@@ -57,7 +57,7 @@ def _words(name: str) -> str:
 
 def _plain(text: str) -> str:
     """A page without its links to the glossary."""
-    return _TERM.sub(lambda link: link[1], text)
+    return TERM.sub(lambda link: link[1], text)
 
 
 def linked(text: str, page: str = "") -> str:
