@@ -164,3 +164,10 @@ def test_the_preset_is_one_of_three_words(monkeypatch):
     monkeypatch.setenv(presets.VARIABLE, "quick")
     with pytest.raises(ValueError, match="LRTRANSFER_PRESET = 'quick' is not allowed"):
         presets.preset()
+
+
+def test_recorded_axes_stand_out_and_say_so():
+    _, (built, kept) = style.panels(1, 2)
+    style.recorded_ground(kept)
+    assert kept.get_facecolor() != built.get_facecolor() and 0 < kept.get_facecolor()[3] < 0.3
+    assert [text.get_text() for text in kept.texts] == ["recorded"]

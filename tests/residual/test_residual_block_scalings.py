@@ -1,5 +1,6 @@
 """Multipliers and block rates with depth, recorded best rates, and the list of the paper's figures."""
 
+import importlib
 import math
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from lrtransfer.images.catalogue import load
 from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.page.claims import statements
 from lrtransfer.rates import BestLR, drift
-from lrtransfer.residual import ResidualMLP, ResNet, VisionTransformer, final_losses, fitting_rates, shipped
+from lrtransfer.residual import ResidualMLP, ResNet, VisionTransformer, final_losses, fitting_rates, read_sweep, shipped
 from lrtransfer.residual.experiments import (
     PAPER_FIGURES,
     WAYS,
@@ -23,12 +24,14 @@ from lrtransfer.residual.experiments import (
     fixed_batch_sweep,
     inner_work,
     move,
-    plan,
     power_of,
     recorded_check,
     recorded_optima,
+    recorded_values,
+    recorded_ways,
 )
 from lrtransfer.residual.networks.torch_networks import build, initialise, parameter_groups
+from lrtransfer.sweeps.sweep import CurveResult
 
 
 def test_one_over_l_with_block_rates_times_l_is_one_over_root_l_with_smaller_weights():
@@ -99,19 +102,30 @@ def test_ways_are_blocks_taken_apart():
     blocks = ResNet(norm=None, branch=1.0, block_rate=1.0)
     inner = inner_work(blocks, (1, 2, 3), way.inner_lr, images=32, **runs)
     assert found.own == power_of((1, 2, 3), inner.own) and found.stream == power_of((1, 2, 3), inner.stream)
-    assert {family.name for family in plan("ways")} == {way.name for way in WAYS if way.optimiser == "adam"}
+
+
+def test_the_recorded_ways_are_those_that_are_taken_apart():
+    curves = read_sweep("ways").curves
+    asked = {(way.optimiser, way.branch, way.block_rate) for way in WAYS}
+    assert {(c.settings.optimiser, c.settings.branch, c.settings.block_rate) for c in curves} == asked
+    found = recorded_ways()
+    assert found.keys() <= {way.name for way in WAYS}
+    for name, optima in found.items():
+        assert optima.sizes == (3, 6, 12, 24, 48), name
 
 
 def test_best_rates_of_a_record_are_those_of_a_family():
     best = tuple(BestLR(2.0**k, 2.0**k, 2.0**k, False, 2, (2.0**k, 2.0 ** (k + 0.2))) for k in (2, 1, -1))
     logs = np.log([[1.0, 1.1], [0.8, 0.9], [0.5, 0.4]])
-    found = RecordedOptima((3, 6, 12), best, logs)
+    swept = (np.array([1.0, 2.0]),) * 3, tuple(np.exp([row + 1, row]) for row in logs)
+    found = RecordedOptima((3, 6, 12), best, *swept)
+    np.testing.assert_allclose(found.lowest_logs, logs)
     assert found.gained(0, -1).value == pytest.approx((logs[0] - logs[-1]).mean())
     np.testing.assert_allclose(found.lowest()[0], logs.mean(axis=1))
     assert found.moved == move(best[0], best[-1]) and found.moved.value == pytest.approx(-3)
     slope = drift(list(best), (3, 6, 12))
     assert (found.trend.value, found.trend.error, found.trend.seeds) == (slope.slope, slope.slope_error, 2)
-    edge = RecordedOptima((3, 6, 12), (*best[:2], BestLR(0.5, 0.5, 0.5, True, 2, (0.5, 0.5))), logs)
+    edge = RecordedOptima((3, 6, 12), (*best[:2], BestLR(0.5, 0.5, 0.5, True, 2, (0.5, 0.5))), *swept)
     assert edge.moved.error == edge.trend.error == math.inf
 
 
@@ -119,6 +133,23 @@ def test_the_records_of_this_book_are_read():
     many = recorded_optima("digits-seeds", "depth")["mup_sqrt_depth"]
     assert many.sizes == (3, 6, 12, 24) and many.best[0].seeds == 36
     assert recorded_optima("digits-widths", "width")["sp"].sizes == (64, 256, 1024)
+
+
+def test_a_recorded_hyperparameter_is_read_across_curves_of_one_rate(monkeypatch):
+    def curve(depth, x, **changes):
+        losses = 0.1 * np.exp((np.log2(x) - depth) ** 2) * np.array([[[1.0, 1.1]]])
+        return CurveResult(ResidualMLP(depth=depth, **changes), np.array([0.5]), np.arange(2), losses)
+
+    curves = [curve(depth, x, gamma0=x) for depth in (1, 2) for x in (4.0, 1.0, 2.0, 8.0)]
+    curves += [curve(depth, 2.0, momentum=0.5, steps=7) for depth in (1, 2)]
+    module = importlib.import_module("lrtransfer.residual.experiments.recorded_optima")
+    monkeypatch.setattr(module, "read", lambda name: ({}, curves) if name == "some" else None)
+    found = recorded_values("some", "gamma0", "depth")
+    assert found.sizes == (1, 2) and [b.lr for b in found.best] == pytest.approx([2.0, 4.0])
+    assert found.moved.value == pytest.approx(1.0) and found.losses[0].shape == (4, 2)
+    assert recorded_values("some", "momentum", "depth") is None  # one value other than none is no sweep
+    assert recorded_values("some", "gamma0", "depth", steps=7) is None
+    assert recorded_values("other", "gamma0", "depth") is None
 
 
 def test_a_record_decides_a_check_or_says_how_to_make_it():

@@ -4,12 +4,15 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 from lrtransfer.images.catalogue import CLASSES, DATASETS, load
 from lrtransfer.rates import best_lr, drift
 from lrtransfer.residual import ResidualMLP, read_conditions
 from lrtransfer.residual.conditions import OCTAVES, conditions_of
+from lrtransfer.residual.experiments import gradient_sizes, power_of
 from lrtransfer.residual.networks.optima import best_trained
+from lrtransfer.residual.networks.torch_networks import build, initialise
 from lrtransfer.residual.recorded import optima_by
 from lrtransfer.sweeps.sweep import CurveResult
 
@@ -107,3 +110,24 @@ def test_the_numbers_in_the_package_are_those_of_the_record():
     assert OCTAVES.keys() == measured.keys()
     for key, (value, error) in OCTAVES.items():
         assert (value, error) == (round(measured[key].value, 2), round(measured[key].error, 2))
+
+
+def test_gradients_of_stored_weights_fall_with_the_width_as_their_multipliers_say():
+    # d f / d W = multiplier x signal x activation: N^-1/2 times 1/N for a hidden matrix, 1/N for the ends.
+    sizes = gradient_sizes(ResidualMLP(depth=2), (64, 256, 1024), seeds=2)
+    expected = {"read_in": -1.0, "branch": -1.5, "readout": -1.0}
+    assert sizes.keys() == expected.keys()
+    for role, power in expected.items():
+        assert sizes[role].shape == (3, 2)
+        assert power_of((64, 256, 1024), sizes[role]).value == pytest.approx(power, abs=0.1)
+
+
+def test_gradient_sizes_are_those_of_one_network():
+    s = ResidualMLP(width=8, depth=2)
+    data = load(s.data)
+    network = build(s, data.shape, data.classes)
+    initialise(network, 0)
+    x, y = torch.tensor(np.asarray(data.train_x[:32])), torch.tensor(data.train_y[:32])
+    torch.nn.functional.cross_entropy(network(x), y).backward()
+    by_hand = torch.cat([block.branch[1].weight.grad.flatten() for block in network.blocks]).square().mean().sqrt()
+    assert gradient_sizes(s, (8,), seeds=1)["branch"][0, 0] == pytest.approx(float(by_hand))

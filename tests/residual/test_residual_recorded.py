@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lrtransfer.residual import ResidualMLP, read_recorded, read_sweep
-from lrtransfer.residual.recorded import NAMES, curves_of, optima_by, recipe, small, sweep_recipe
+from lrtransfer.residual.recorded import NAMES, curves_of, listing, optima_by, recipe, small, sweep_recipe
 from lrtransfer.sweeps import records
 from lrtransfer.sweeps.recorder import record
 from lrtransfer.sweeps.sweep import Curve, CurveResult, Sweep
@@ -86,6 +86,15 @@ def test_reported_seeds_are_not_those_that_settings_are_tuned_on(name):
     seeds = read_sweep(name).seeds
     assert name in ("mnist", "patches") or min(seeds) >= 100  # grids are looked for on seeds 0 to 3
     assert NAMES[name][1] == recipe(name).minutes > 0
+
+
+def test_the_list_of_records_says_what_is_there_and_what_the_rest_would_take(tmp_path):
+    assert [row[0] for row in listing()] == list(NAMES)
+    for name, what, made, _ in listing(folder=tmp_path):
+        assert made == "not recorded" and what == NAMES[name][0]
+    takes = {name: takes for name, _, _, takes in listing(folder=tmp_path)}
+    assert takes["digits-seeds"] == "about 1 min" and takes["vit"].endswith(" h")
+    assert next(row for row in listing() if row[0] == "digits-seeds")[3] == "1.0 min"
 
 
 def test_fields_that_came_later_leave_records_where_they_are(tmp_path):

@@ -35,6 +35,7 @@ from lrtransfer.residual.experiments import (
     left_out,
     miniature,
     power_of,
+    recorded_shapes,
     settings_files,
     stop_and_resume,
     train,
@@ -63,6 +64,18 @@ def test_shapes_are_compared_at_one_rate_below_the_mean_of_the_best():
     assert [e.value for e in found.deeper] == pytest.approx([0.25**2 - 0.5**2, 0.1 + 0.5**2 - 0.75**2])
     assert [e.value for e in found.larger] == pytest.approx([0.3 + 0.25**2 - 0.5**2, 0.4 + 0.5**2 - 0.75**2])
     assert all(e.error == pytest.approx(0, abs=1e-12) and e.seeds == 4 for e in found.larger)  # seeds are paired
+
+
+def test_a_common_rate_may_be_chosen_beforehand():
+    budgets = ((bowl(0.25, 4), bowl(0.5, 8)),)
+    found = compare_shapes(budgets, common=2.0**0.5)
+    assert found.common == 2.0**0.5 != compare_shapes(budgets).common
+    assert [e.value for e in found.off] == pytest.approx([-0.25, 0.0])
+
+
+def test_recorded_shapes_are_sorted_by_budget_and_depth():
+    budgets = recorded_shapes()
+    assert budgets == [] or [[t.family.sizes[0] for t in trials] for trials in budgets] == [[4, 8, 16]] * 2
 
 
 def test_a_rate_is_chosen_on_the_other_seeds():

@@ -285,3 +285,15 @@ def band(ax: Axes, x: ArrayLike, low: ArrayLike, high: ArrayLike, *, color: Any,
         of ``Axes.fill_between``, in place of the house's look
     """
     ax.fill_between(x, low, high, **({"color": color, "alpha": BAND, "lw": 0} | kwargs))
+
+
+def recorded_ground(ax: Axes) -> None:
+    """A grey ground and the word 'recorded': what the axes show was read from results/, not trained by the page.
+
+    Parameters
+    ----------
+    ax
+        the axes
+    """
+    ax.set_facecolor((0.5, 0.5, 0.5, SHADE))
+    ax.text(0.98, 0.97, "recorded", transform=ax.transAxes, ha="right", va="top", fontsize=TINY, color=NOTE)

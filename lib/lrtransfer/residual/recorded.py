@@ -32,16 +32,18 @@ NAMES: dict[str, tuple[str, float]] = {
     "patches": ("convolutional residual networks on colour patches over depth", 1),
     "digits-seeds": ("residual MLPs on digits over depth with 36 seeds, branches times 1/sqrt(L)", 1),
     "digits-widths": ("residual MLPs on digits over width in the standard parametrisation", 3),
-    "conditions": ("best rates of a residual MLP over batches, updates, warm-up and Adam's epsilon", 5),
-    "schedules": ("residual MLPs on MNIST, 300 updates with warm-up, with and without a cosine, over depth", 9),
-    "shapes": ("residual MLPs on MNIST, wide against deep at two budgets, 300 updates with a cosine", 9),
-    "sp-widths": ("residual MLPs on digits over width to 2048 in the standard parametrisation", 8),
-    "conv-widths": ("convolutional residual networks on digits, 8 to 128 channels", 30),
+    "conditions": ("best rates of a residual MLP over batches, updates, warm-up and Adam's epsilon", 3),
+    "schedules": ("residual MLPs on MNIST, 300 updates with warm-up, with and without a cosine, over depth", 3),
+    "shapes": ("residual MLPs on MNIST, wide against deep at two budgets, 300 updates with a cosine", 3),
+    "sp-widths": ("residual MLPs on digits over width in the standard parametrisation, ten updates", 3),
+    "conv-seeds": ("convolutional networks on digits in the standard parametrisation, 3 and 24 blocks, 24 seeds", 1),
+    "resnet-seeds": ("ResNets on digits with BatchNorm, LayerNorm and neither, 2 and 10 blocks, 24 seeds", 3),
+    "conv-widths": ("convolutional residual networks on digits, 8 to 128 channels", 2),
     "ways": ("residual MLPs on digits, six ways to scale the blocks under SGD and Adam, to 48 of them", 4),
-    "hyperparameters": ("momentum, gamma_0 and weight decay at a fixed rate over depth, to 3000 updates", 60),
-    "normalisation": ("ResNets with BatchNorm, LayerNorm and neither over depth and width, 312 updates", 600),
-    "vit": ("vision transformers over depth and width, six ways, 600 updates", 600),
-    "benefit": ("best loss over depth, convolutions for twenty epochs and transformers from three blocks", 600),
+    "hyperparameters": ("momentum, gamma_0 and weight decay at a fixed rate over depth, to 3000 updates", 6),
+    "normalisation": ("ResNets with BatchNorm, LayerNorm and neither over depth and width, 312 updates", 110),
+    "vit": ("vision transformers over depth and width, six ways, 600 updates", 510),
+    "benefit": ("best loss over depth, convolutions for twenty epochs and transformers from three blocks", 145),
 }
 # Fields that came after the first records. At their default they change nothing, and a record of before holds.
 LATER = ("adam_epsilon", "block_rate")
@@ -267,3 +269,31 @@ def best_of(result: CurveResult) -> BestLR | None:
         as there.
     """
     return best_trained(result.settings, result.lrs, result.losses[-1])
+
+
+def listing(*, folder: str | Path | None = None) -> list[tuple[str, str, str, str]]:
+    """Every record of this room: its settings file, what it is, when it was made and how long that took.
+
+    Parameters
+    ----------
+    folder
+        where the records are; results/ of the repository by default
+
+    Returns
+    -------
+    list of tuple of str
+        name, what, date and duration; for one that is not there "not recorded", and about how long it takes.
+
+    Raises
+    ------
+    DamagedRecord
+        as ``read`` does.
+    """
+    rows = []
+    for made_by in RECIPES:
+        entry = recorded(made_by, folder=folder)
+        made = ("not recorded", made_by.takes)
+        if entry is not None:
+            made = (entry["date"], f"{entry['seconds'] / 60:.1f} min")
+        rows.append((made_by.name.removeprefix("residual-"), made_by.what, *made))
+    return rows

@@ -11,7 +11,14 @@ every figure of the paper and what stands for it.
 """
 
 from lrtransfer.residual.experiments.block_scalings import WAYS, Way, WayResult, compare_ways
-from lrtransfer.residual.experiments.blocks import BlockWork, InnerWork, block_work, fixed_batch_sweep, inner_work
+from lrtransfer.residual.experiments.blocks import (
+    BlockWork,
+    InnerWork,
+    block_work,
+    fixed_batch_sweep,
+    gradient_sizes,
+    inner_work,
+)
 from lrtransfer.residual.experiments.coordinates_against_sweeps import CheckedFamily, checks_against_sweeps
 from lrtransfer.residual.experiments.families import (
     Family,
@@ -43,8 +50,10 @@ from lrtransfer.residual.experiments.recorded_optima import (
     not_recorded,
     recorded_check,
     recorded_optima,
+    recorded_values,
+    recorded_ways,
 )
-from lrtransfer.residual.experiments.shapes import Shapes, compare_shapes, left_out
+from lrtransfer.residual.experiments.shapes import Shapes, compare_shapes, left_out, recorded_shapes
 from lrtransfer.residual.experiments.table1 import built_over_symbols, built_row, symbol_values
 
 __all__ = [
@@ -79,6 +88,7 @@ __all__ = [
     "fixed_batch_sweep",
     "further",
     "gain",
+    "gradient_sizes",
     "inner_work",
     "left_out",
     "miniature",
@@ -90,6 +100,9 @@ __all__ = [
     "power_of",
     "recorded_check",
     "recorded_optima",
+    "recorded_shapes",
+    "recorded_values",
+    "recorded_ways",
     "settings_files",
     "stop_and_resume",
     "symbol_values",

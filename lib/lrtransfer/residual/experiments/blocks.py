@@ -141,6 +141,37 @@ def inner_work(
     return InnerWork(*np.moveaxis(np.array(rows).reshape(len(depths), seeds, 4), -1, 0))
 
 
+def gradient_sizes(
+    settings: NetworkSettings, widths: Sequence[int], *, seeds: int, images: int = 32
+) -> dict[str, Array]:
+    """Root mean square gradient of the weights of every role before training, on one batch: (widths, seeds) each.
+
+    Gradients are those of the weights as they are stored, which Adam's epsilon is added to. ``settings``: any network,
+    whose width is replaced. ``seeds``, ``images``: how many, 1 at least. Raises ``ValueError`` naming the argument.
+    """
+    import torch
+    import torch.nn.functional as F
+
+    from lrtransfer.residual.networks.torch_networks import scaled_parameters
+
+    check_settings(settings)
+    found: dict[str, list[list[float]]] = {}
+    for width in widths:
+        of_width: dict[str, list[float]] = {}
+        for s, seed in _runs(replace(settings, width=width), [settings.depth], max(settings.steps, 1), seeds, images):
+            network, x, y = _fresh(s, seed)
+            F.cross_entropy(network(x), y).backward()
+            gradients: dict[str, list[Tensor]] = {}
+            for parameter, layer in scaled_parameters(network):
+                if parameter.grad is not None:
+                    gradients.setdefault(layer.role, []).append(parameter.grad.flatten())
+            for role, parts in gradients.items():
+                of_width.setdefault(role, []).append(root_mean_square(torch.cat(parts)))
+        for role, values in of_width.items():
+            found.setdefault(role, []).append(values)
+    return {role: np.array(values) for role, values in found.items()}
+
+
 def _runs(
     settings: NetworkSettings, depths: Sequence[int], steps: int, seeds: int, images: int
 ) -> list[tuple[NetworkSettings, int]]:

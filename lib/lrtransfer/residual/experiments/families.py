@@ -23,6 +23,7 @@ from lrtransfer.residual.networks.settings import NetworkSettings
 from lrtransfer.residual.networks.training import train_sweep
 
 if TYPE_CHECKING:
+    from lrtransfer.residual.experiments.recorded_optima import RecordedOptima
     from lrtransfer.sweeps.store import Store
 
 SWEPT = ("lr", "momentum", "weight_decay", "gamma0")
@@ -127,17 +128,18 @@ class FamilyResult:
         return replace(found, error=math.inf) if edge else found
 
 
-def further(worse: FamilyResult, better: FamilyResult) -> Estimate:
+def further(worse: FamilyResult | RecordedOptima, better: FamilyResult | RecordedOptima) -> Estimate:
     """How much further the best value of ``worse`` moves than that of ``better``: |shift| - |shift|, in octaves.
 
-    Both families draw the same seeds, so the error is that of the difference over halves of them; the signs are
-    those of the two shifts. inf where an end of a family is on an edge.
+    Both, trained here or recorded, draw the same seeds, so the error is that of the difference over halves of them; the
+    signs are those of the two shifts. inf where an end is on an edge.
     """
     value = abs(worse.moved.value) - abs(better.moved.value)
-    seeds = min(worse.family.seeds, better.family.seeds)
+    draws = [trial.best[0].seeds for trial in (worse, better)]
+    seeds = min(draws)
     if not np.isfinite([worse.moved.error, better.moved.error]).all():
         return Estimate(value, math.inf, seeds)
-    if worse.family.seeds != better.family.seeds:
+    if draws[0] != draws[1]:
         return Estimate(value, math.hypot(worse.moved.error, better.moved.error), seeds)
     moves = [
         math.copysign(1, trial.moved.value) * np.log2(np.divide(trial.best[-1].halves, trial.best[0].halves))

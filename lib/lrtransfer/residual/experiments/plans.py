@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from lrtransfer.numerics.arguments import choice
 from lrtransfer.page.scale import PRESETS
-from lrtransfer.residual.experiments.block_scalings import WAYS
 from lrtransfer.residual.experiments.families import Family
 from lrtransfer.residual.networks.settings import ConvNet, NetworkSettings, ResidualMLP, ResNet, VisionTransformer
 
@@ -27,7 +26,6 @@ def _around(centres: Sequence[float], below: float = 2, above: float = 2) -> Win
 def _width() -> tuple[Family, ...]:
     sizes, net = (32, 96, 256), ResidualMLP(depth=3, batch=64)
     rows: tuple[tuple[str, str, Windows, float], ...] = (
-        ("sp", "sp", ((-3.0, 0.5),), 0.5),
         ("mup", "mup", ((-0.75, 1.5),), 0.25),  # the best rate is next to the border of divergence
         (SQRT, "mup_sqrt_depth", ((-0.5, 2.5),), 0.5),
     )
@@ -149,16 +147,6 @@ def _tradeoff() -> tuple[Family, ...]:
     )
 
 
-def _ways() -> tuple[Family, ...]:
-    """Residual MLPs under Adam in the three ways of ``WAYS``, by their names there."""
-    net, families = ResidualMLP(width=32, batch=64, optimiser="adam"), []
-    for way in WAYS:
-        if way.optimiser == "adam":
-            settings = replace(net, branch=way.branch, block_rate=way.block_rate)
-            families.append(Family(way.name, settings, "depth", (3, 6, 12, 24), ((-2.0, 1.5),), 0.5, 6))
-    return tuple(families)
-
-
 THEMES: dict[str, Callable[[], tuple[Family, ...]]] = {
     "width": _width,
     "exponent": _exponent,
@@ -169,7 +157,6 @@ THEMES: dict[str, Callable[[], tuple[Family, ...]]] = {
     "hyperparameters": _hyperparameters,
     "curves": _curves,
     "tradeoff": _tradeoff,
-    "ways": _ways,
 }
 
 

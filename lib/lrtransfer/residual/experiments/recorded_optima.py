@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate, mean_and_error
 from lrtransfer.page.checks import Check
 from lrtransfer.rates import BestLR, drift
+from lrtransfer.residual.experiments.block_scalings import WAYS
 from lrtransfer.residual.experiments.readings import gain, move
+from lrtransfer.residual.networks.optima import best_trained
 from lrtransfer.residual.recorded import lines_of, read
 from lrtransfer.sweeps.sweep import CurveResult
 
@@ -21,12 +23,13 @@ from lrtransfer.sweeps.sweep import CurveResult
 class RecordedOptima:
     """Best rates at increasing ``sizes``, from a record.
 
-    ``lowest_logs``: log losses of every seed at the best rate on every size's grid, (sizes, seeds).
+    ``grids``, ``losses``: of every size its rates, (rates,), and final losses, (rates, seeds), inf where diverged.
     """
 
     sizes: tuple[int, ...]
     best: tuple[BestLR, ...]
-    lowest_logs: Array
+    grids: tuple[Array, ...]
+    losses: tuple[Array, ...]
 
     @property
     def moved(self) -> Estimate:
@@ -38,6 +41,12 @@ class RecordedOptima:
         """Octaves of rate per octave of size, its error inf if any best rate is on an edge; three sizes or more."""
         found = drift(list(self.best), self.sizes)
         return Estimate(found.slope, math.inf if found.on_edge else found.slope_error, self.best[0].seeds)
+
+    @property
+    def lowest_logs(self) -> Array:
+        """Log losses of every seed at the best rate on every size's grid, (sizes, seeds)."""
+        logs = [np.log(table) for table in self.losses]
+        return np.array([one[int(np.argmin(one.mean(axis=1)))] for one in logs])
 
     def lowest(self) -> tuple[Array, Array]:
         """Mean log loss at the best rate on every size's grid and its standard error over seeds, (sizes,) each."""
@@ -60,16 +69,48 @@ def recorded_optima(name: str, vary: str, **only: Any) -> dict[str, RecordedOpti
         word: RecordedOptima(
             tuple(getattr(result.settings, vary) for result, _ in line),
             tuple(best for _, best in line),
-            np.array([_lowest(result) for result, _ in line]),
+            tuple(result.lrs for result, _ in line),
+            tuple(result.losses[-1] for result, _ in line),
         )
         for word, line in lines.items()
         if len(line) > 1
     }
 
 
-def _lowest(result: CurveResult) -> Array:
-    logs = np.log(result.losses[-1])
-    return np.asarray(logs[int(np.argmin(logs.mean(axis=1)))])
+def recorded_values(name: str, field: str, vary: str, **only: Any) -> RecordedOptima | None:
+    """Best values of a hyperparameter against ``vary``, from curves of one rate in results/residual-NAME.
+
+    ``field``: "gamma0", "weight_decay", or "momentum", which stands for 1 / (1 - m) as in ``Family``. ``only``: as in
+    ``recorded_optima``. None without record. Raises as ``recorded_optima`` does.
+    """
+    kept = read(name)
+    chosen = [r for r in kept[1] if all(getattr(r.settings, f) == v for f, v in only.items())] if kept else []
+    plain = {f.name: f.default for f in fields(chosen[0].settings)} if chosen else {}
+    others = [f for f in ("gamma0", "weight_decay", "momentum") if f != field]
+    rows: dict[int, dict[float, CurveResult]] = {}
+    for r in chosen:
+        if all(getattr(r.settings, f) == plain[f] for f in others):
+            value = getattr(r.settings, field)
+            value = 1 / (1 - value) if field == "momentum" else value
+            rows.setdefault(getattr(r.settings, vary), {})[value] = r
+    swept = {size: line for size, line in sorted(rows.items()) if len(line) > 2}
+    grids = [np.array(sorted(line)) for line in swept.values()]
+    tables = [np.stack([line[x].losses[-1][0] for x in sorted(line)]) for line in swept.values()]
+    first = [next(iter(line.values())).settings for line in swept.values()]
+    best = [best_trained(s, x, table) for s, x, table in zip(first, grids, tables, strict=True)]
+    if not swept or None in best:
+        return None
+    return RecordedOptima(tuple(swept), tuple(b for b in best if b is not None), tuple(grids), tuple(tables))
+
+
+def recorded_ways() -> dict[str, RecordedOptima]:
+    """Best rates over depth of every way of ``WAYS``, by its name, from results/residual-ways; {} without record."""
+    found = {}
+    for way in WAYS:
+        only = {"optimiser": way.optimiser, "branch": way.branch, "block_rate": way.block_rate}
+        for line in recorded_optima("ways", "depth", **only).values():  # one parametrisation
+            found[way.name] = line
+    return found
 
 
 def recorded_check(

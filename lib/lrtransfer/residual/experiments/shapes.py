@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from lrtransfer.numerics.arguments import refuse
 from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate
-from lrtransfer.residual.experiments.families import FamilyResult
+from lrtransfer.residual.experiments.families import Family, FamilyResult
 from lrtransfer.residual.experiments.readings import gain
+from lrtransfer.residual.recorded import best_of, read
 
 
 @dataclass(frozen=True)
@@ -73,17 +74,19 @@ def left_out(losses: ArrayLike) -> Array:
     return np.array([logs[int(np.argmin(np.delete(logs, seed, axis=1).mean(axis=1))), seed] for seed in seeds])
 
 
-def compare_shapes(budgets: Sequence[Sequence[FamilyResult]]) -> Shapes:
+def compare_shapes(budgets: Sequence[Sequence[FamilyResult]], common: float | None = None) -> Shapes:
     """What one common rate costs, and what depth and weights bring at that rate.
 
-    The common rate is the point of the first grid below the geometric mean of the best rates: above an optimum the
-    loss rises faster than below.
+    The common rate is the point of the first grid below the geometric mean of the best rates, unless one is given:
+    above an optimum the loss rises faster than below.
 
     Parameters
     ----------
     budgets : sequence of sequences of FamilyResult
         For every budget its shapes, from wide to deep, each a family of one size; equally many shapes each, and one
         list of seeds for all.
+    common : float or None
+        A common rate chosen beforehand, on other seeds.
 
     Returns
     -------
@@ -98,9 +101,10 @@ def compare_shapes(budgets: Sequence[Sequence[FamilyResult]]) -> Shapes:
     Source: Fig. B.1 of the paper.
     """
     shapes = [trial for trials in budgets for trial in trials]
-    centre = np.mean([np.log2(trial.best[0].lr) for trial in shapes])
-    grid = shapes[0].family.values(0)
-    common = float(grid[int(np.searchsorted(np.log2(grid), centre)) - 1])
+    if common is None:
+        centre = np.mean([np.log2(trial.best[0].lr) for trial in shapes])
+        grid = shapes[0].family.values(0)
+        common = float(grid[int(np.searchsorted(np.log2(grid), centre)) - 1])
     logs = []
     for trial in shapes:
         rates = trial.family.values(0)
@@ -123,3 +127,23 @@ def compare_shapes(budgets: Sequence[Sequence[FamilyResult]]) -> Shapes:
         deeper=tuple(gain(one[0], one[-1]) for one in at_common),
         larger=tuple(gain(small, large) for small, large in zip(at_common[0], at_common[-1], strict=True)),
     )
+
+
+def recorded_shapes() -> list[list[FamilyResult]]:
+    """The shapes of results/residual-shapes, each a family of one size, by budget from wide to deep; [] without record.
+
+    Raises ``DamagedRecord``, a ``ValueError``, for a record that was changed or made with other settings.
+    """
+    kept = read("shapes")
+    by_budget: dict[int, list[FamilyResult]] = {}
+    for result in kept[1] if kept else ():
+        s, logs = result.settings, np.log2(result.lrs)
+        window = (float(logs[0]), float(logs[-1]))
+        step = float(logs[1] - logs[0])
+        name = f"N = {s.width}, L = {s.depth}"
+        family = Family(name, s, "depth", (s.depth,), (window,), step, result.seeds.size)
+        best = best_of(result)
+        if best is not None:
+            shape = FamilyResult(family, (result.losses[-1],), (best,))
+            by_budget.setdefault(round(math.log2(s.width**2 * s.depth)), []).append(shape)
+    return [sorted(by_budget[size], key=lambda shape: shape.family.sizes[0]) for size in sorted(by_budget)]
