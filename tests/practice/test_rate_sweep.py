@@ -53,13 +53,14 @@ def test_a_stopped_sweep_goes_on_from_its_store(tmp_path):
             raise RuntimeError("out of memory")
         return train(model, lr)
 
+    given = {"store": tmp_path / "s.sqlite", "name": "mine", "version": "1"}  # for ``seen`` changes
     with pytest.raises(RuntimeError, match=r"'mine' at rate .*RuntimeError: out of memory.*3 of 18"):
-        rate_sweep(build, fails, LRS, 2, store=tmp_path / "s.sqlite", name="mine")
-    losses = rate_sweep(build, fails, LRS, 2, store=tmp_path / "s.sqlite", name="mine")
+        rate_sweep(build, fails, LRS, 2, **given)
+    losses = rate_sweep(build, fails, LRS, 2, **given)
     assert len(seen) == 3 + 1 + 15
-    np.testing.assert_array_equal(losses, rate_sweep(build, fails, LRS, 2, store=tmp_path / "s.sqlite", name="mine"))
+    np.testing.assert_array_equal(losses, rate_sweep(build, fails, LRS, 2, **given))
     assert len(seen) == 19
-    rate_sweep(build, fails, LRS[:1], 2, store=tmp_path / "s.sqlite", name="another")
+    rate_sweep(build, fails, LRS[:1], 2, **given | {"name": "another"})
     assert len(seen) == 21  # not mixed
 
 

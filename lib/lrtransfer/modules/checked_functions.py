@@ -228,7 +228,7 @@ def final_loss(value: Any) -> float:
     try:
         if isinstance(value, str | bool):
             raise TypeError
-        number = float(value)
+        number = float(value.detach() if isinstance(value, torch.Tensor) else value)
     except (TypeError, ValueError, RuntimeError):  # None, a list, a tensor of several entries
         raise refuse("train(model, lr)", value, allowed) from None
     return number if math.isfinite(number) else math.inf

@@ -15,6 +15,7 @@ from scipy.special import fdtrc
 
 from lrtransfer.numerics.arguments import number, positive, refuse
 from lrtransfer.numerics.arrays import Array
+from lrtransfer.practice.identity import identity
 from lrtransfer.rates import BestLR, OnEdgeWarning, best_lr
 from lrtransfer.sweeps.devices import required_torch
 from lrtransfer.sweeps.progress import reporter
@@ -29,6 +30,10 @@ MINIMUM, EDGE, DIVERGED, ONE_SEED = "a minimum", "on the edge", "every rate dive
 _CHANCE = 0.05  # of calling equal rates different
 
 
+class OtherTrainingWarning(UserWarning):
+    """Runs in a store that have this training's name and not its code."""
+
+
 def rate_sweep(
     build: Callable[[], nn.Module],
     train: Callable[[nn.Module, float], float],
@@ -38,6 +43,7 @@ def rate_sweep(
     store: Any = None,
     executor: Any = None,
     name: str | None = None,
+    version: str | None = None,
     progress: bool | None = None,
 ) -> Array:
     """Final losses of your own training at every rate with every seed.
@@ -61,8 +67,13 @@ def rate_sweep(
         None trains here; else as for ``residual.run_sweep``: ``build`` and ``train`` travel to its workers, so give
         functions of a module to pools of processes, any function to loky's or dask's. Threads train one after another.
     name
-        What the store calls this training. Runs are found again by name, rate and seed alone: change it when ``build``
-        or ``train`` change.
+        What the store calls this training. Runs are found again by name, rate, seed and the code of ``build`` and
+        ``train`` with all that it uses: constants, closures, globals, functions and classes of your own; what is
+        installed counts by its name. So another training never gets these runs, and any edit but of comments and
+        spaces, and another Python, trains anew.
+    version
+        A word to stand for the code instead, which you change whenever ``build`` or ``train`` change: for functions
+        that use what cannot be told from others of its kind, such as an open file, or that change what they use.
     progress
         True for a bar, None for one on a terminal only, False for silence.
 
@@ -75,9 +86,15 @@ def rate_sweep(
     Raises
     ------
     ValueError
-        Naming the argument.
+        Naming the argument, or what ``build`` or ``train`` use that has no identity.
     RunError
         Where a run fails; what is done is in the store, and the same call goes on from there.
+
+    Warns
+    -----
+    OtherTrainingWarning
+        Where the store holds runs of this name by other code, which are left alone; and where a run changed what its
+        functions use, a list that they append to, say, so that it will not be found again.
     """
     required_torch()
     from lrtransfer.modules import checked_functions as given
@@ -92,16 +109,42 @@ def rate_sweep(
         raise refuse("name", name, "a word for this training, or None")
     if store is not None and name is None:
         raise refuse("name", name, "a word for this training where there is a store, by which it finds its runs again")
+    if version is not None and (not isinstance(version, str) or not version):
+        raise refuse("version", version, "a word for the code of build and train, or None")
     if executor is not None and not callable(getattr(executor, "submit", executor)):
         raise refuse("executor", executor, "an object with the method submit, as in concurrent.futures")
-    runs = runs_of(OwnTraining(name or "not named", build, train), rates.tolist(), numbers)
+    code = version or ("" if store is None else identity(build=build, train=train))
+    what = OwnTraining(name or "not named", build, train, code)
+    runs = runs_of(what, rates.tolist(), numbers)
     with ExitStack() as stack:
         if isinstance(store, str | os.PathLike):
             store = stack.enter_context(Store(store))
+        if isinstance(store, Store):
+            _tell_of_others(store, what)
         curves = curves_of(
             runs, store, executor=executor, device="cpu", report=lambda work, missing: reporter(progress, work, missing)
         )
+    if store is not None and version is None and identity(build=build, train=train) != code:
+        warnings.warn(
+            f"build or train of {name!r} changed what they use while they ran, such as a list or a counter: the store "
+            "has their runs and will not find them again. Pass version, a word that you change when the code changes.",
+            OtherTrainingWarning,
+            stacklevel=2,
+        )
     return np.array([curve[-1] for curve in curves]).reshape(rates.size, len(numbers))
+
+
+def _tell_of_others(store: Store, what: Any) -> None:
+    """Say when a store has runs of the same name that other code made, before as many are trained again."""
+    named = [row.settings for row in store.rows() if row.kind == what.kind and row.settings.get("name") == what.name]
+    others = sum(settings.get("code", "") != what.code for settings in named)
+    if others:
+        warnings.warn(
+            f"the store holds {others} runs named {what.name!r} by another build, train or Python: they stay there "
+            "and are not used. Give this training a name of its own, or the version that they have.",
+            OtherTrainingWarning,
+            stacklevel=3,
+        )
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,13 @@ _ONE_AT_A_TIME = threading.Lock()
 
 @dataclass(frozen=True)
 class OwnTraining:
-    """What is trained. ``name`` is all that a store knows of it; ``build`` and ``train`` are the reader's functions."""
+    """What is trained: the reader's functions, and what a store knows of them, ``name`` and ``code``."""
 
     kind: ClassVar[str] = "own"
     name: str
     build: Any = field(default=None, compare=False, repr=False)
     train: Any = field(default=None, compare=False, repr=False)
+    code: str = ""
 
 
 class OwnTask(Task):
@@ -35,7 +36,7 @@ class OwnTask(Task):
     settings = OwnTraining
 
     def from_fields(self, fields: Mapping[str, Any]) -> OwnTraining:
-        """The name alone, for reading stores; training asks for the functions."""
+        """Name and code alone, for reading stores; training asks for the functions."""
         return OwnTraining(**fields)
 
     def evaluations(self, settings: OwnTraining) -> int:

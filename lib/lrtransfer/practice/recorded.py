@@ -1,0 +1,149 @@
+"""The language model's sweeps that are recorded under results/: what is trained, and where it is read.
+
+``lrtransfer record practice-language-model`` takes about ten minutes of one core, ``practice-moves`` five.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrtransfer.practice.settings import LanguageModel
+from lrtransfer.practice.sweep import rate_sweep
+from lrtransfer.rates import BestLR, best_lr
+from lrtransfer.sweeps.recorder import Recipe, Sitting, recorded
+
+RECORD, MOVES = "practice-language-model", "practice-moves"
+
+
+@dataclass(frozen=True)
+class Trained:
+    """One curve: ``settings``, its rates ``lrs`` (rates,), and final held-out ``losses`` (rates, seeds)."""
+
+    settings: LanguageModel
+    lrs: NDArray[np.float64]
+    losses: NDArray[np.float64]
+
+    def best(self) -> BestLR:
+        """The best rate; warns where it is on the edge of the rates."""
+        return best_lr(self.lrs, self.losses)
+
+
+Curves = tuple[tuple[str, LanguageModel, tuple[int, int]], ...]
+BASE = LanguageModel()
+_DEEP = {"branch": 1.0, "scaling": "groups"}
+CURVES: Curves = (
+    ("base", BASE, (-8, -3)),
+    ("sp 64", LanguageModel(width=64), (-9, -4)),
+    ("sp 128", LanguageModel(width=128), (-10, -5)),
+    ("groups 64", LanguageModel(width=64, scaling="groups"), (-8, -3)),
+    ("groups 128", LanguageModel(width=128, scaling="groups"), (-8, -3)),
+    ("sp x 4", LanguageModel(depth=4), (-9, -4)),
+    ("sp x 8", LanguageModel(depth=8), (-9, -4)),
+    ("groups x 4", LanguageModel(depth=4, **_DEEP), (-8, -3)),  # type: ignore[arg-type]
+    ("groups x 8", LanguageModel(depth=8, **_DEEP), (-8, -3)),  # type: ignore[arg-type]
+)
+"""Width at the base's depth, and depth at its width: a name, what is trained, the first and last power of two of its
+rates. The powers were chosen on seed 100, which is not among ``SEEDS``.
+"""
+MOVED: Curves = (
+    ("batch x 4", LanguageModel(batch=32), (-7, -2)),
+    ("steps x 4", LanguageModel(steps=600), (-9, -4)),
+    ("no warm-up", LanguageModel(warmup=0.0), (-9, -4)),
+    ("epsilon 1e-3", LanguageModel(epsilon=1e-3), (-7, -1)),
+    ("weight decay 0.3", LanguageModel(weight_decay=0.3), (-8, -3)),
+    ("dropout 0.2", LanguageModel(dropout=0.2), (-8, -3)),
+)
+"""The base with one thing changed."""
+SEEDS = (0, 1, 2)
+
+
+def recipe(name: str, what: str, curves: Curves, seeds: tuple[int, ...]) -> Recipe:
+    """The record of some curves: their final losses (rates, seeds).
+
+    Parameters
+    ----------
+    name, what
+        of the record, and a line for people
+    curves, seeds
+        what is trained
+
+    Returns
+    -------
+    Recipe
+        it keeps its runs in a store, so that a recording that was stopped goes on.
+    """
+    settings = {
+        "seeds": list(seeds),
+        "curves": [{"name": n, "settings": asdict(s), "powers": list(powers)} for n, s, powers in curves],
+    }
+
+    def make(sitting: Sitting) -> dict[str, Any]:
+        from lrtransfer.practice.language import functions, weights
+
+        found: dict[str, Any] = {"losses": [], "weights": []}
+        for done, (curve, what_is, powers) in enumerate(curves):
+            build, train = functions(what_is)
+            store = sitting.folder / "runs.sqlite"
+            losses = rate_sweep(
+                build, train, rates(powers), seeds, store=store, name=f"{curve}: {what_is}", progress=False
+            )
+            found["losses"].append(losses)
+            found["weights"].append(weights(what_is))
+            sitting.tell((done + 1) / len(curves))
+        return found
+
+    return Recipe(name, what, settings, make, packages=("numpy", "torch"))
+
+
+def rates(powers: tuple[int, int]) -> NDArray[np.float64]:
+    """All powers of two between two exponents, both included."""
+    return np.exp2(np.arange(powers[0], powers[1] + 1.0))
+
+
+RECIPES = (
+    recipe(RECORD, "a character transformer over width and depth, sp against groups", CURVES, SEEDS),
+    recipe(MOVES, "the same at its base size with another batch, length, warm-up and so on", MOVED, SEEDS),
+)
+
+
+def read_language_model(*, folder: str | Path | None = None) -> dict[str, Trained] | None:
+    """The recorded sweeps of the language model, of both records, by the names of their curves.
+
+    Parameters
+    ----------
+    folder
+        where the record is; its place under results/ by default
+
+    Returns
+    -------
+    dict of str to Trained, or None
+        None where only the package is installed, or a record is not there.
+
+    Raises
+    ------
+    DamagedRecord
+        a ``ValueError``, for a record that was changed by hand or made with other settings.
+    """
+    found: dict[str, Trained] = {}
+    for made_by in RECIPES:
+        curves = trained_of(made_by, folder=folder)
+        if curves is None:
+            return None
+        found |= curves
+    return found
+
+
+def trained_of(made_by: Recipe, *, folder: str | Path | None = None) -> dict[str, Trained] | None:
+    """``read_language_model`` for any recipe of ``recipe``."""
+    entry = recorded(made_by, folder=folder)
+    if entry is None:
+        return None
+    return {
+        curve["name"]: Trained(LanguageModel(**curve["settings"]), rates(curve["powers"]), np.array(losses, float))
+        for curve, losses in zip(entry["settings"]["curves"], entry["numbers"]["losses"], strict=True)
+    }
