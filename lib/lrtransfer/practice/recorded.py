@@ -1,6 +1,7 @@
 """The language model's sweeps that are recorded under results/: what is trained, and where it is read.
 
-``lrtransfer record practice-language-model`` takes about ten minutes of one core, ``practice-moves`` five.
+``lrtransfer record practice-width`` takes about three minutes of one core, ``practice-depth`` and ``practice-moves`` as
+long each.
 """
 
 from __future__ import annotations
@@ -16,8 +17,6 @@ from lrtransfer.practice.settings import LanguageModel
 from lrtransfer.practice.sweep import rate_sweep
 from lrtransfer.rates import BestLR, best_lr
 from lrtransfer.sweeps.recorder import Recipe, Sitting, recorded
-
-RECORD, MOVES = "practice-language-model", "practice-moves"
 
 
 @dataclass(frozen=True)
@@ -36,27 +35,31 @@ class Trained:
 Curves = tuple[tuple[str, LanguageModel, tuple[int, int]], ...]
 BASE = LanguageModel()
 _DEEP = {"branch": 1.0, "scaling": "groups"}
-CURVES: Curves = (
+WIDTHS: Curves = (
     ("base", BASE, (-8, -3)),
-    ("sp 64", LanguageModel(width=64), (-9, -4)),
-    ("sp 128", LanguageModel(width=128), (-10, -5)),
-    ("groups 64", LanguageModel(width=64, scaling="groups"), (-8, -3)),
-    ("groups 128", LanguageModel(width=128, scaling="groups"), (-8, -3)),
-    ("sp x 4", LanguageModel(depth=4), (-9, -4)),
-    ("sp x 8", LanguageModel(depth=8), (-9, -4)),
-    ("groups x 4", LanguageModel(depth=4, **_DEEP), (-8, -3)),  # type: ignore[arg-type]
-    ("groups x 8", LanguageModel(depth=8, **_DEEP), (-8, -3)),  # type: ignore[arg-type]
+    ("sp 64", LanguageModel(width=64), (-8, -4)),
+    ("sp 128", LanguageModel(width=128), (-9, -5)),
+    ("groups 64", LanguageModel(width=64, scaling="groups"), (-7, -3)),
+    ("groups 128", LanguageModel(width=128, scaling="groups"), (-8, -4)),
 )
-"""Width at the base's depth, and depth at its width: a name, what is trained, the first and last power of two of its
-rates. The powers were chosen on seed 100, which is not among ``SEEDS``.
+"""Width at the base's depth: a name, what is trained, the first and the last power of two of its rates.
+
+The powers were chosen on seed 100, which is not among ``SEEDS``.
 """
+DEPTHS: Curves = (
+    ("sp x 4", LanguageModel(depth=4), (-8, -4)),
+    ("sp x 8", LanguageModel(depth=8), (-8, -4)),
+    ("groups x 4", LanguageModel(depth=4, **_DEEP), (-7, -3)),  # type: ignore[arg-type]
+    ("groups x 8", LanguageModel(depth=8, **_DEEP), (-8, -4)),  # type: ignore[arg-type]
+)
+"""Depth at the base's width."""
 MOVED: Curves = (
-    ("batch x 4", LanguageModel(batch=32), (-7, -2)),
-    ("steps x 4", LanguageModel(steps=600), (-9, -4)),
-    ("no warm-up", LanguageModel(warmup=0.0), (-9, -4)),
-    ("epsilon 1e-3", LanguageModel(epsilon=1e-3), (-7, -1)),
-    ("weight decay 0.3", LanguageModel(weight_decay=0.3), (-8, -3)),
-    ("dropout 0.2", LanguageModel(dropout=0.2), (-8, -3)),
+    ("batch x 4", LanguageModel(batch=32), (-7, -3)),
+    ("steps x 4", LanguageModel(steps=600), (-8, -4)),
+    ("no warm-up", LanguageModel(warmup=0.0), (-8, -4)),
+    ("epsilon 1e-3", LanguageModel(epsilon=1e-3), (-7, -3)),
+    ("weight decay 0.3", LanguageModel(weight_decay=0.3), (-7, -3)),
+    ("dropout 0.2", LanguageModel(dropout=0.2), (-7, -3)),
 )
 """The base with one thing changed."""
 SEEDS = (0, 1, 2)
@@ -106,13 +109,14 @@ def rates(powers: tuple[int, int]) -> NDArray[np.float64]:
 
 
 RECIPES = (
-    recipe(RECORD, "a character transformer over width and depth, sp against groups", CURVES, SEEDS),
-    recipe(MOVES, "the same at its base size with another batch, length, warm-up and so on", MOVED, SEEDS),
+    recipe("practice-width", "a character transformer over width, sp against groups", WIDTHS, SEEDS),
+    recipe("practice-depth", "the same over depth", DEPTHS, SEEDS),
+    recipe("practice-moves", "the same at its base size with another batch, length, warm-up and so on", MOVED, SEEDS),
 )
 
 
 def read_language_model(*, folder: str | Path | None = None) -> dict[str, Trained] | None:
-    """The recorded sweeps of the language model, of both records, by the names of their curves.
+    """The recorded sweeps of the language model, of the three records, by the names of their curves.
 
     Parameters
     ----------
