@@ -13,11 +13,14 @@ import numpy as np
 from lrtransfer.numerics.arguments import one, positive, refuse
 from lrtransfer.practice.rules import OPTIMISERS, branch_exponent, requirements, rule
 from lrtransfer.practice.sweep import best_rate
+from lrtransfer.residual.conditions import OCTAVES
 
 if TYPE_CHECKING:
     from lrtransfer.practice.pictures import SweepCurve
 
 FORMATS = (".svg", ".png")
+LANGUAGE: dict[str, tuple[float, float]] = {}
+"""The record practice-moves for those who have no records: octaves of the language model's best rate, and errors."""
 ASSUMPTIONS = (
     "same batch, steps, warm-up, schedule, data and weight decay per unit of rate: the best rate moves with each",
     "the same family of network, with the first weights scaled by the factors shown (practice.initialise)",
@@ -63,7 +66,20 @@ def transferred(arguments: argparse.Namespace) -> str:
             f"depth: branches times depth^-{branch_exponent(by):g}, the exponent under which {by}'s rates stay"
         )
     lines += [f"the model must: {need}" for need in requirements(by, width=w, depth=d)]
-    return "\n".join([*lines, *(f"assumed: {sentence}" for sentence in ASSUMPTIONS)])
+    lines += [f"assumed: {sentence}" for sentence in ASSUMPTIONS]
+    return "\n".join([*lines, *measured(by)])
+
+
+def measured(optimiser: str) -> list[str]:
+    """How far the best rate moves when an assumption does not hold, on two networks of the book; sentences."""
+    by = "sgd" if optimiser == "sgd" else "adam"
+    words = {"batch": "twice the batch", "steps": "twice the steps", "warmup": "warm-up over half of the steps"}
+    digits = [
+        f"{words[name]} {value:+.2f} ± {error:.2f}" for (who, name), (value, error) in OCTAVES.items() if who == by
+    ]
+    text = [f"{name} {value:+.2f} ± {error:.2f}" for name, (value, error) in LANGUAGE.items()] if by == "adam" else []
+    found = {"a residual MLP on digits": digits, "a small language model, AdamW": text}
+    return [f"measured, octaves of best rate: {', '.join(each)} ({where})" for where, each in found.items() if each]
 
 
 def _ratio(axis: str, source: float | None, target: float | None) -> float | None:

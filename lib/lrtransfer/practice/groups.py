@@ -122,7 +122,8 @@ def parameter_groups(
         groups[weight.role, found]["params"].append(weight.parameter)
         groups[weight.role, found]["names"].append(weight.names[0])
     made = ParameterGroups(groups.values())
-    made.requires = tuple(requirements(by, width=widest, depth=depth, branch=branch))
+    tied = any(group["role"] == "tied" for group in made)
+    made.requires = tuple(requirements(by, width=widest, depth=depth, branch=branch, tied=tied))
     return made
 
 

@@ -6,16 +6,21 @@ long each.
 
 from __future__ import annotations
 
+import math
+import warnings
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lrtransfer.numerics.arrays import Array
+from lrtransfer.numerics.estimates import Estimate
+from lrtransfer.numerics.jackknife import half_error
 from lrtransfer.practice.settings import LanguageModel
 from lrtransfer.practice.sweep import rate_sweep
-from lrtransfer.rates import BestLR, best_lr
+from lrtransfer.rates import BestLR, OnEdgeWarning, best_lr, shift
 from lrtransfer.sweeps.recorder import Recipe, Sitting, recorded
 
 
@@ -24,12 +29,37 @@ class Trained:
     """One curve: ``settings``, its rates ``lrs`` (rates,), and final held-out ``losses`` (rates, seeds)."""
 
     settings: LanguageModel
-    lrs: NDArray[np.float64]
-    losses: NDArray[np.float64]
+    lrs: Array
+    losses: Array
 
+    @cached_property
     def best(self) -> BestLR:
-        """The best rate; warns where it is on the edge of the rates."""
-        return best_lr(self.lrs, self.losses)
+        """The best rate; ``on_edge`` where it is on the edge of the rates."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OnEdgeWarning)
+            return best_lr(self.lrs, self.losses)
+
+    def at(self, lr: float) -> Array:
+        """Losses (seeds,) at a rate between its own, by straight lines through log loss on log rate."""
+        x = np.log2(self.lrs)
+        return np.array([np.exp(np.interp(np.log2(lr), x, np.log(column))) for column in self.losses.T])
+
+
+def moved(first: Trained, last: Trained) -> Estimate:
+    """Octaves from the best rate of one to that of another, paired by seed; error inf where one is only a bound."""
+    value, error = shift(first.best, last.best)
+    bound = first.best.on_edge or last.best.on_edge
+    return Estimate(value, math.inf if bound else error, first.best.seeds)
+
+
+def further(base: Trained, one: Trained, other: Trained) -> Estimate:
+    """How much further the best rate moves from ``base`` to ``one`` than to ``other``: |shift| - |shift|, by seed."""
+    start, *ends = (np.log2(each.best.halves) for each in (base, one, other))
+    a, b = moved(base, one), moved(base, other)
+    error = half_error(np.abs(ends[0] - start) - np.abs(ends[1] - start), a.seeds)
+    return Estimate(
+        abs(a.value) - abs(b.value), max(error, *(0 if math.isfinite(e.error) else math.inf for e in (a, b))), a.seeds
+    )
 
 
 Curves = tuple[tuple[str, LanguageModel, tuple[int, int]], ...]
@@ -58,7 +88,7 @@ MOVED: Curves = (
     ("steps x 4", LanguageModel(steps=600), (-8, -4)),
     ("no warm-up", LanguageModel(warmup=0.0), (-8, -4)),
     ("epsilon 1e-3", LanguageModel(epsilon=1e-3), (-7, -3)),
-    ("weight decay 0.3", LanguageModel(weight_decay=0.3), (-7, -3)),
+    ("weight decay 0.5", LanguageModel(weight_decay=0.5), (-7, -3)),
     ("dropout 0.2", LanguageModel(dropout=0.2), (-7, -3)),
 )
 """The base with one thing changed."""
@@ -103,7 +133,7 @@ def recipe(name: str, what: str, curves: Curves, seeds: tuple[int, ...]) -> Reci
     return Recipe(name, what, settings, make, packages=("numpy", "torch"))
 
 
-def rates(powers: tuple[int, int]) -> NDArray[np.float64]:
+def rates(powers: tuple[int, int]) -> Array:
     """All powers of two between two exponents, both included."""
     return np.exp2(np.arange(powers[0], powers[1] + 1.0))
 

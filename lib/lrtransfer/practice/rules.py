@@ -109,17 +109,23 @@ def rule(
     if (in_block or name == "block") and layers != 1:
         power = a - 1 if adam else 2 * a - 1
         lr, epsilon = lr * layers**power, epsilon * layers**-a
-        why += f"; depth^{power:g} in a block"
+        why += f"; depth^{power:g} in a block" if power else ""
     return Rule(lr, std, epsilon, decays, why)
 
 
-def requirements(optimiser: str, *, width: float = 1.0, depth: float = 1.0, branch: float | None = None) -> list[str]:
-    """What optimiser groups cannot do: multipliers that the model's forward pass must have, relative to the base's."""
+def requirements(
+    optimiser: str, *, width: float = 1.0, depth: float = 1.0, branch: float | None = None, tied: bool = True
+) -> list[str]:
+    """What optimiser groups cannot do: multipliers that the model's forward pass must have, relative to the base's.
+
+    ``tied``: whether it may have a table for tokens in and out.
+    """
     needs = []
     if depth != 1:
         a = branch_exponent(optimiser, branch)
         needs.append(f"multiply every residual branch by {depth:g}^-{a:g} = {depth**-a:.4g}")
     if width != 1:
-        needs.append(f"multiply logits made by a tied table by 1/{width:g}")
+        if tied:
+            needs.append(f"multiply logits made by a tied table by 1/{width:g}")
         needs.append("where the size of attention heads grows, divide their scores by that size, not by its root")
     return needs
