@@ -145,18 +145,18 @@ RECIPES = (
 )
 
 
-def read_language_model(*, folder: str | Path | None = None) -> dict[str, Trained] | None:
-    """The recorded sweeps of the language model, of the three records, by the names of their curves.
+def read_language_model(*, folder: str | Path | None = None) -> dict[str, Trained]:
+    """The recorded sweeps of the language model by the names of their curves, of those of its records that are there.
 
     Parameters
     ----------
     folder
-        where the record is; its place under results/ by default
+        where the records are; their place under results/ by default
 
     Returns
     -------
-    dict of str to Trained, or None
-        None where only the package is installed, or a record is not there.
+    dict of str to Trained
+        empty where only the package is installed.
 
     Raises
     ------
@@ -165,15 +165,12 @@ def read_language_model(*, folder: str | Path | None = None) -> dict[str, Traine
     """
     found: dict[str, Trained] = {}
     for made_by in RECIPES:
-        curves = trained_of(made_by, folder=folder)
-        if curves is None:
-            return None
-        found |= curves
+        found |= trained_of(made_by, folder=folder) or {}
     return found
 
 
 def trained_of(made_by: Recipe, *, folder: str | Path | None = None) -> dict[str, Trained] | None:
-    """``read_language_model`` for any recipe of ``recipe``."""
+    """``read_language_model`` for one recipe of ``recipe``; None without its record."""
     entry = recorded(made_by, folder=folder)
     if entry is None:
         return None
