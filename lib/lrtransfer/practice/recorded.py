@@ -26,7 +26,17 @@ from lrtransfer.sweeps.recorder import Recipe, Sitting, recorded
 
 @dataclass(frozen=True)
 class Trained:
-    """One curve: ``settings``, its rates ``lrs`` (rates,), and final held-out ``losses`` (rates, seeds)."""
+    """One curve of the language model.
+
+    Attributes
+    ----------
+    settings
+        what was trained
+    lrs
+        its rates (rates,)
+    losses
+        final held-out losses (rates, seeds), nats a character, inf where a run diverged
+    """
 
     settings: LanguageModel
     lrs: Array
@@ -46,20 +56,41 @@ class Trained:
 
 
 def moved(first: Trained, last: Trained) -> Estimate:
-    """Octaves from the best rate of one to that of another, paired by seed; error inf where one is only a bound."""
+    """Octaves from the best rate of one curve to that of another, paired by seed.
+
+    Parameters
+    ----------
+    first, last
+        curves of the same seeds
+
+    Returns
+    -------
+    Estimate
+        log2 of the last best rate over the first; its error inf where one is only a bound.
+    """
     value, error = shift(first.best, last.best)
     bound = first.best.on_edge or last.best.on_edge
     return Estimate(value, math.inf if bound else error, first.best.seeds)
 
 
 def further(base: Trained, one: Trained, other: Trained) -> Estimate:
-    """How much further the best rate moves from ``base`` to ``one`` than to ``other``: |shift| - |shift|, by seed."""
-    start, *ends = (np.log2(each.best.halves) for each in (base, one, other))
+    """How much further the best rate moves from a base to one curve than to another, paired by seed.
+
+    Parameters
+    ----------
+    base, one, other
+        curves of the same seeds
+
+    Returns
+    -------
+    Estimate
+        the size of the one move less that of the other, in octaves; error inf where a best rate is only a bound.
+    """
     a, b = moved(base, one), moved(base, other)
+    start, *ends = (np.log2(each.best.halves) for each in (base, one, other))
     error = half_error(np.abs(ends[0] - start) - np.abs(ends[1] - start), a.seeds)
-    return Estimate(
-        abs(a.value) - abs(b.value), max(error, *(0 if math.isfinite(e.error) else math.inf for e in (a, b))), a.seeds
-    )
+    known = math.isfinite(a.error) and math.isfinite(b.error)
+    return Estimate(abs(a.value) - abs(b.value), error if known else math.inf, a.seeds)
 
 
 Curves = tuple[tuple[str, LanguageModel, tuple[int, int]], ...]
