@@ -100,6 +100,6 @@ def test_what_cannot_be_read(page):
 def test_command_line(capsys):
     with pytest.raises(SystemExit):
         cells.main(["check", "nothing"])
-    assert "there is no page nothing; the pages are claims, depth," in capsys.readouterr().err
+    assert "there is no page nothing; the pages are claims, course, depth," in capsys.readouterr().err
     assert cells.main(["check", "notation"]) == 0
     assert capsys.readouterr().out == "The cells are clean.\n"
