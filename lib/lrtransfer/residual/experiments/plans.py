@@ -129,11 +129,14 @@ def _hyperparameters() -> tuple[Family, ...]:
 
 def _curves() -> tuple[Family, ...]:
     net = ResidualMLP(width=64, eval_every=2)
-    rows = ((SQRT, "mup_sqrt_depth", 0.0), ("mup", "mup", -6.0))
-    return tuple(
-        Family(name, replace(net, parametrisation=p), "depth", (3, 6, 12, 24), ((lr, lr),), seeds=6)
-        for name, p, lr in rows
+    scaled = net  # branches times 1/sqrt(L) are the default
+    rows: tuple[tuple[str, ResidualMLP, float], ...] = (
+        (SQRT, scaled, 0.0),
+        ("mup", replace(net, parametrisation="mup"), -6.0),
+        (f"momentum 3/4, {SQRT}", replace(scaled, momentum=0.75), -2.0),  # a small step is as long as at rate 1
+        (f"γ₀ = 2, {SQRT}", replace(scaled, gamma0=2.0), -1.0),
     )
+    return tuple(Family(name, s, "depth", (3, 6, 12, 24), ((lr, lr),), seeds=6) for name, s, lr in rows)
 
 
 def _tradeoff() -> tuple[Family, ...]:
