@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 import sys
 from pathlib import Path
@@ -17,31 +16,12 @@ sys.path.insert(0, str(ROOT / "tools" / "build"))
 import execute  # noqa: E402
 import repository  # noqa: E402
 
-# The parts of MathJax that a page can ask for: the bundle, its fonts, the accessibility menu and its speech rules.
-MATHJAX_PARTS = ("tex-chtml.js", "output/chtml/fonts", "a11y", "sre", "input/tex/extensions")
-
 
 def _configure(app: Sphinx, config: Config) -> None:
     config.nb_execution_cache_path = str(execute.cache_folder() / "cache")
-    config.mathjax_path = "mathjax/tex-chtml.js"
     address = repository.address(ROOT)
     if address:
         config.html_theme_options |= {"repository_url": address, "use_repository_button": True}
-
-
-def _copy_mathjax(app: Sphinx) -> None:
-    if app.builder.format != "html":
-        return
-    spec = importlib.util.find_spec("sphinx-mathjax-offline")
-    if spec is None or spec.origin is None:
-        raise RuntimeError("MathJax is missing: pip install sphinx-mathjax-offline (pinned in requirements.txt).")
-    source, target = Path(spec.origin).parent / "static" / "mathjax", Path(app.outdir) / "_static" / "mathjax"
-    for part in MATHJAX_PARTS:
-        place = target / part
-        if place.exists():
-            continue
-        place.parent.mkdir(parents=True, exist_ok=True)
-        (shutil.copytree if (source / part).is_dir() else shutil.copy2)(source / part, place)
 
 
 def _is_chapter(pagename: str) -> bool:
@@ -110,7 +90,6 @@ def _finish(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", _configure, priority=100)
-    app.connect("builder-inited", _copy_mathjax)
     app.connect("html-page-context", _body_and_scripts)
     app.connect("html-page-context", _buttons, priority=900)
     app.connect("build-finished", _finish)
