@@ -14,3 +14,53 @@ addEventListener("load", () => {
     for (const body of table.tBodies) sizes.observe(body);
   }
 });
+
+// Folded code is text until it is opened; then it gets its colours.
+function colour(fold) {
+  for (const pre of fold.querySelectorAll("pre[data-colours]")) {
+    const text = pre.textContent;
+    const runs = document.createDocumentFragment();
+    let at = 0;
+    for (const run of pre.dataset.colours.split(" ")) {
+      const [name, length] = run.includes("-") ? run.split("-") : ["", run];
+      const piece = text.slice(at, (at += Number(length)));
+      if (name) {
+        const span = document.createElement("span");
+        span.className = name;
+        span.textContent = piece;
+        runs.append(span);
+      } else runs.append(piece);
+    }
+    delete pre.dataset.colours;
+    pre.replaceChildren(runs);
+  }
+}
+
+addEventListener("toggle", (event) => event.target.open && colour(event.target), true);
+
+// A formula that is wider than its column is set smaller, to three quarters at most; beyond that it scrolls in its box.
+function fit(formula) {
+  formula.style.fontSize = "";
+  const scale = formula.clientWidth / formula.scrollWidth;
+  if (scale < 1) formula.style.fontSize = `${Math.max(0.75, 0.98 * scale)}em`;
+  formula.tabIndex = formula.scrollWidth > formula.clientWidth ? 0 : -1;
+  if (formula.tabIndex < 0) formula.removeAttribute("tabindex");
+}
+
+// One in the text that would leave its column gets a box in which it scrolls.
+function keepInside() {
+  const edge = document.querySelector("article")?.getBoundingClientRect().right ?? Infinity;
+  for (const span of document.querySelectorAll("article span.math:not(.lr-long)")) {
+    if (span.closest("table")) continue;
+    const boxes = [...span.children].map((piece) => piece.getBoundingClientRect());
+    if (boxes.some((box) => box.width && box.right > edge)) span.classList.add("lr-long");
+  }
+}
+
+addEventListener("toggle", keepInside, true);
+addEventListener("resize", keepInside);
+document.fonts.ready.then(() => {
+  keepInside();
+  const widths = new ResizeObserver((entries) => entries.forEach((entry) => fit(entry.target)));
+  for (const formula of document.querySelectorAll(".lr-formula")) widths.observe(formula);
+});

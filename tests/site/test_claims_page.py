@@ -27,7 +27,6 @@ def shown(page):
 @pytest.mark.parametrize("viewport", [PHONE, TABLET, DESKTOP, WIDE], ids=["phone", "tablet", "desktop", "wide"])
 def test_no_cell_is_cut_and_the_verdict_stands_beside_the_name(browser, address, viewport):
     with Visit(browser, address, PAGE, viewport) as visit:
-        visit.page.evaluate("window.MathJax?.startup?.promise")
         assert visit.page.evaluate(CUT) == []
         for row in ("depth.model", "stages.trainable-beta"):
             name, verdict = (
@@ -103,6 +102,5 @@ def test_the_checks_of_a_row_unfold_by_keyboard(browser, address, ledger):
 @pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
 def test_axe_finds_nothing_serious_with_everything_unfolded(browser, address, scheme, viewport):
     with Visit(browser, address, PAGE, viewport, color_scheme=scheme) as visit:
-        visit.page.evaluate("window.MathJax?.startup?.promise")
         visit.page.evaluate("document.querySelectorAll('article details').forEach(fold => { fold.open = true; })")
         assert serious_faults(visit.page, "article") == []

@@ -49,7 +49,7 @@ def broken(mathml: str) -> list[str]:
     """Return a formula as the pieces between which a line may end, outside of brackets.
 
     Browsers do not break a formula; on a phone a long one would run out of its column. A long formula in the text may
-    break after its relations; a displayed one before them, at its wide spaces, and before the signs of a long sum.
+    break after its relations and the signs of a long sum; a displayed one before them, and at its wide spaces.
     """
     root = ElementTree.fromstring(mathml)
     display = root.get("display") == "block"
@@ -58,7 +58,8 @@ def broken(mathml: str) -> list[str]:
     pieces: list[list[Element]] = [[]]
     inside = 0
     for child in root:
-        sign = (child.text or "") if child.tag == "mo" else ""
+        core = _core(child)
+        sign = (core.text or "") if core.tag == "mo" else ""
         inside += (sign in OPENING) - (sign in CLOSING) if sign else 0
         relation = bool(sign) and sign in RELATIONS and not inside
         sum_sign = sign in ("+", "−") and not inside and child.get("form") != "prefix" and _length(pieces[-1]) > LONG
@@ -69,10 +70,19 @@ def broken(mathml: str) -> list[str]:
             pieces.append([])
             continue
         pieces[-1].append(child)
-        if relation and not display:
+        if (relation or sum_sign) and not display:
             child.set("form", "infix")
             pieces.append([])
     return [_piece(piece, display, last=place == len(pieces) - 1) for place, piece in enumerate(pieces) if piece]
+
+
+def _core(node: Element) -> Element:
+    """Return what a script is attached to, or the thing itself."""
+    while (node.tag in SCRIPTS or node.tag == "mrow") and len(node):
+        if node.tag == "mrow" and len(node) > 1:
+            return node
+        node = node[0]
+    return node
 
 
 def _length(piece: list[Element]) -> int:
@@ -100,13 +110,13 @@ def _clean(node: Element, script: bool) -> None:
         small = script or (node.tag in SCRIPTS and place > 0)
         _clean(child, small)
     kind = node.get("data-mjx-texclass", "")
-    if node.tag in ("mi", "mn") and node.get("mathvariant") in ALPHABETS:
+    if node.tag in ("mi", "mn") and node.get("mathvariant", "") in ALPHABETS:
         alphabet = ALPHABETS[node.attrib.pop("mathvariant")]
         node.text = "".join(_letter(alphabet, each) for each in node.text or "")
     if node.tag == "mtable":
         columns = node.attrib.pop("columnalign", "").split()
         node.set("class", "lr-eqs" if columns[:1] == ["right"] else "lr-cases" if columns else "lr-matrix")
-    if node.tag in ("mover", "munderover") and node[-1].tag == "mo" and node[-1].text in ACCENTS:
+    if node.tag in ("mover", "munderover") and node[-1].tag == "mo" and (node[-1].text or " ") in ACCENTS:
         node.set("accent", "true")
     bar = (node.text or "") in BARS and kind != "REL"
     if node.tag == "mo" and (bar or kind in ("ORD", "OPEN", "CLOSE")):
@@ -115,11 +125,15 @@ def _clean(node: Element, script: bool) -> None:
         node.set("lspace", "0.1em")
         node.set("rspace", "0.1em")
     children = [_alone(child) for child in node]
+    if node.tag in SCRIPTS and children[0].tag == "mo" and children[0].get("minsize"):
+        base = Element("mrow")  # a bracket that carries a script grows in a row of its own alone
+        base.append(children[0])
+        children[0] = base
     if node.tag in ("math", "mrow", "mtd", "mstyle", "msqrt"):
         children = _spaced(children, script)
     node[:] = children
     if node.tag == "mo" and node.get("minsize"):
-        node.set("stretchy", "true")  # with a script on it a bracket is no bracket to a browser, and would stay small
+        node.set("stretchy", "true")
     if node.tag == "mrow" and kind == "ORD" and len(node) == 1 and node[0].tag == "mo":
         _no_space(node[0])  # a sign that TeX was told to treat as a letter
     node.attrib = {
@@ -150,11 +164,12 @@ def _spaced(row: list[Element], script: bool) -> list[Element]:
             _no_space(node)
         elif script and node.tag == "mo" and node.text not in (None, "", ",", APPLY):
             _no_space(node)
-        function = place + 1 < len(row) and row[place + 1].text == APPLY and row[place + 1].tag == "mo"
+        named = node.tag == "mi" and (node.text or "").isalpha() and len(node.text or "") > 1
+        function = named or (place + 1 < len(row) and row[place + 1].text == APPLY and row[place + 1].tag == "mo")
         if function and before is not None and _is_term(before) and before.tag != "mspace":
             spaced.append(Element("mspace", width=THIN))
         spaced.append(node)
-        if node.tag == "mo" and node.text == APPLY and place + 1 < len(row):
+        if (named or (node.tag == "mo" and node.text == APPLY)) and place + 1 < len(row):
             after = row[place + 1]
             if after.tag not in ("mo", "mspace") and not (
                 after.tag == "mrow" and len(after) and after[0].text in tuple(OPENING)

@@ -44,9 +44,9 @@ def cut(characters: set[str], target: Path) -> None:
         flavor="woff", layout_features=["*"], notdef_outline=True, hinting=False, desubroutinize=True
     )
     options.drop_tables += ["FFTM", "GDEF"]
-    font = subset.load_font(str(source()), options)
     cutter = subset.Subsetter(options)
     cutter.populate(text="".join(sorted(characters | italics(characters))))
-    cutter.subset(font)
     target.parent.mkdir(parents=True, exist_ok=True)
-    subset.save_font(font, str(target), options)
+    with subset.load_font(str(source()), options) as font:
+        cutter.subset(font)
+        subset.save_font(font, str(target), options)

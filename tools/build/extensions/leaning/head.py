@@ -1,0 +1,79 @@
+"""The head of a page: one style sheet, scripts that wait until the page is read, and no icon script."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+STYLE = re.compile(r'<link(?=[^>]*rel="stylesheet")[^>]*href="([^"]*?)_static/([^"?]+)[^"]*"[^>]*/?>\s*')
+SCRIPT = re.compile(r'<script src="([^"]*)"></script>')
+ICON_SCRIPT = re.compile(
+    r'\s*(?:<!-- So that users can add custom icons -->\s*)?<script defer src="[^"]*fontawesome\.js[^"]*"></script>'
+)
+IMPORT = re.compile(r"@import (?:url\()?[\"']([^\"']+)[\"']\)?;")
+ADDRESS = re.compile(r"url\(([\"']?)(?!data:|#|https?:|/)([^\"')]+)\1\)")
+SEARCH = re.compile(r'\s*<script src="[^"]*(?:searchtools|language_data|searchindex)\.js[^"]*"></script>')
+OPTIONS = re.compile(r'<script src="[^"]*documentation_options\.js[^"]*"></script>')
+
+
+def styles(page: str) -> list[str]:
+    """Return the style sheets of a page, as paths below _static."""
+    return [name for _, name in STYLE.findall(page)]
+
+
+def bundled(static: Path, names: list[str], used: set[str]) -> str:
+    """Write the style sheets as one file and return its name; of the icons' rules only those in ``used`` stay."""
+    text = "".join(_sheet(static, name) for name in names)
+    text = without_unused_icons(text, used)
+    name = f"site.{hashlib.sha256(text.encode()).hexdigest()[:12]}.css"
+    (static / name).write_text(text, encoding="utf-8")
+    return name
+
+
+def _sheet(static: Path, name: str) -> str:
+    """Return a style sheet, with those that it imports, with its addresses as seen from _static."""
+    folder = Path(name).parent.as_posix()
+    css = (static / name).read_text(encoding="utf-8")
+    imports = "".join(_sheet(static, _below(folder, each)) for each in IMPORT.findall(css))
+    css = ADDRESS.sub(lambda found: f"url({_below(folder, found[2])})", IMPORT.sub("", css))
+    return imports + re.sub(r"/\*# sourceMappingURL.*?\*/", "", css).strip() + "\n"
+
+
+def _below(folder: str, address: str) -> str:
+    parts: list[str] = [] if folder == "." else folder.split("/")
+    for part in address.split("/"):
+        if part == "..":
+            parts.pop()
+        elif part != ".":
+            parts.append(part)
+    return "/".join(parts)
+
+
+def without_unused_icons(css: str, used: set[str]) -> str:
+    """Drop the rules that name icons which no page shows."""
+
+    def keep(rule: re.Match[str]) -> str:
+        return rule[0] if used.intersection(re.findall(r"\.(fa-[a-z0-9-]+)", rule[1])) else ""
+
+    return re.sub(r'((?:\.fa-[a-z0-9-]+:before,?)+)\{content:"[^"]*"\}', keep, css)
+
+
+def lean(page: str, sheet: str, options: str, is_search: bool) -> str:
+    """Return the page with one style sheet, its scripts deferred and those of the search on the search page alone.
+
+    ``options`` is the text of Sphinx's documentation_options.js, which scripts in the page read at once.
+    """
+    first = STYLE.search(page)
+    if first is None:
+        return page
+    root = first[1]
+    link = f'<link rel="stylesheet" href="{root}_static/{sheet}" />\n'
+    font = f'<link rel="preload" as="font" type="font/woff" crossorigin href="{root}_static/fonts/formulas.woff" />\n'
+    page = page[: first.start()] + link + (font if "<math" in page else "") + STYLE.sub("", page[first.start() :])
+    page = ICON_SCRIPT.sub("", page)
+    page = OPTIONS.sub(lambda _: f"<script>{options}</script>", page)
+    if is_search:
+        return page
+    page = SEARCH.sub("", page)
+    return SCRIPT.sub(r'<script defer src="\1"></script>', page)
