@@ -20,7 +20,7 @@ ALLOWED = {
     "page": {"numerics", "rates"},
     **{paper: set(SHARED) for paper in PAPERS},
     "practice": {*SHARED, *PAPERS},
-    "exercises": {*SHARED, *PAPERS},
+    "exercises": {*SHARED, *PAPERS, "practice"},
     "cli": {*SHARED, "depth", "practice"},
 }
 MOST_LINES, MOST_MODULES = 325, 14

@@ -56,6 +56,11 @@ RIGHT = {
     "stages.7": "too early",
     "stages.8": 144,
     "stages.9": np.log(1e-3) / np.log([0.99, 0.99**0.5, 0.9]),
+    "practice.1": [256 / 2048, 2048 / 256, 6 / 24],
+    "practice.3": 1 / 16,
+    "practice.4": 1 / 2,
+    "practice.5": 1,
+    "practice.7": "new losses, and the old ones stay",
 }
 KNOWN = {name: answer for chapter in CHAPTERS for name, answer in exercises(chapter).items()}
 NUMBERS = [name for name, answer in KNOWN.items() if not answer.options]
@@ -142,7 +147,7 @@ def test_distances_are_told_by_bands():
     ("exercise", "value", "said"),
     [
         ("detph.3", 1.0, r"exercise = 'detph.3' is not allowed: .*such as \"depth.3\""),
-        ("optics.1", 1.0, r"such as \"depth.3\", \"width.3\""),
+        ("quantum.1", 1.0, r"such as \"depth.3\", \"width.3\""),
         (3, 1.0, r"exercise = 3 is not allowed: exercise must be a chapter's word and a number"),
         ("depth.77", 1.0, r"of this chapter \"depth.1\", \"depth.2\""),
         ("residual.1", 1.0, r"one whose answer can be checked; of this chapter \"residual.2\""),

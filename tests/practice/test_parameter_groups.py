@@ -127,6 +127,27 @@ def test_the_output_moves_alike_at_every_width_with_the_groups_and_not_without(k
     assert {"grows", "shrinks"} & set(usual.verdicts)
 
 
+@pytest.mark.parametrize("wrong", ["hidden", "head", "block", "embedding"])
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+def test_a_wrong_rule_fails_the_check(wrong, optimiser):
+    """One role's rate off by the factor of its width either way: the check above says so of some place."""
+    make, batch, width = KINDS["transformer" if wrong == "block" else "MLP"]
+    torch.manual_seed(9)
+    base = make(width)
+
+    def groups(model):
+        found = parameter_groups(model, base, optimiser=optimiser, lr={"sgd": 0.05, "adam": 2e-3}[optimiser])
+        grown = model.hidden.in_features / width if wrong != "block" else model.norm.weight.numel() / width
+        for group in found:
+            group["lr"] *= grown if group["role"] == wrong else 1.0
+        return by(found, optimiser)
+
+    found = coordinate_check(
+        lambda n: initialise(make(n), base), (2 * width, 4 * width, 16 * width), batch, loss, groups, seeds=5
+    )
+    assert {"grows", "overflows"} & set(found.verdicts), str(found)
+
+
 # Table 3 of arXiv 2203.03466: factors on (standard deviation, SGD's rate, Adam's rate) for a width r times as large.
 PUBLISHED = {
     "embedding": (0, 1, 0),

@@ -95,7 +95,6 @@ def further(base: Trained, one: Trained, other: Trained) -> Estimate:
 
 Curves = tuple[tuple[str, LanguageModel, tuple[int, int]], ...]
 BASE = LanguageModel()
-_DEEP = {"branch": 1.0, "scaling": "groups"}
 WIDTHS: Curves = (
     ("base", BASE, (-8, -3)),
     ("sp 64", LanguageModel(width=64), (-8, -4)),
@@ -108,19 +107,15 @@ WIDTHS: Curves = (
 The powers were chosen on seed 100, which is not among ``SEEDS``.
 """
 DEPTHS: Curves = (
-    ("sp x 4", LanguageModel(depth=4), (-8, -4)),
     ("sp x 8", LanguageModel(depth=8), (-8, -4)),
-    ("groups x 4", LanguageModel(depth=4, **_DEEP), (-7, -3)),  # type: ignore[arg-type]
-    ("groups x 8", LanguageModel(depth=8, **_DEEP), (-8, -4)),  # type: ignore[arg-type]
+    ("groups x 8", LanguageModel(depth=8, scaling="groups", branch=1.0), (-8, -4)),
 )
 """Depth at the base's width."""
 MOVED: Curves = (
-    ("batch x 4", LanguageModel(batch=32), (-7, -3)),
-    ("steps x 4", LanguageModel(steps=600), (-8, -4)),
+    ("twice the batch", LanguageModel(batch=16), (-8, -4)),
+    ("twice the steps", LanguageModel(steps=300), (-8, -4)),
     ("no warm-up", LanguageModel(warmup=0.0), (-8, -4)),
     ("epsilon 1e-3", LanguageModel(epsilon=1e-3), (-7, -3)),
-    ("weight decay 0.5", LanguageModel(weight_decay=0.5), (-7, -3)),
-    ("dropout 0.2", LanguageModel(dropout=0.2), (-7, -3)),
 )
 """The base with one thing changed."""
 SEEDS = (0, 1, 2)
