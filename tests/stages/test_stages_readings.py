@@ -38,8 +38,13 @@ def test_comparisons_come_together(pair):
         readings.together(both, pair[1])  # a method twice
     with pytest.raises(ValueError, match="second"):
         readings.together(pair[0], replace(pair[1], seeds=(1, 3)))
-    with pytest.raises(ValueError, match="first stage"):
+    with pytest.raises(ValueError, match="first loss"):
         readings.together(pair[0], replace(pair[1], curves=pair[1].curves[..., ::-1]))  # other seeds in truth
+    one = replace(pair[1], seeds=(2,), **{key: getattr(pair[1], key)[..., 1:] for key in ("curves", "final", "betas")})
+    assert (
+        readings.together(pair[0], replace(one, sweep=one.sweep[..., 1:])).final[:, 0].tolist()
+        == both.final[:, 1].tolist()
+    )
     fewer = replace(pair[1], lrs=pair[1].lrs[:1])
     assert readings.together(pair[0], fewer).tuned == pair[0].tuned
 

@@ -58,26 +58,30 @@ def early_stages(result: StageComparison, method: str = "stacking", other: str =
 
 
 def together(first: StageComparison, second: StageComparison) -> StageComparison:
-    """Two comparisons of different methods on the same seeds as one, so that any two methods are paired by seed.
+    """Two comparisons of different methods as one, on the seeds of ``second``, so that any two are paired by seed.
 
     Rates searched and swept are those of ``first``, for its methods alone unless ``second`` has the same.
-    Raises ``ValueError`` where settings, seeds or evaluations differ, where a method is in both, and where the first
-    stage, which no method has touched yet, differs by more than rounding: then the seeds did not draw the same.
+
+    Raises ``ValueError`` where the settings differ, a method is in both, a seed of ``second`` is not in ``first``, or the
+    losses before the first step differ by more than rounding: then the seeds did not draw the same. From there on
+    runs that were trained in other company may part: their sums are rounded in another order.
     """
-    same = (first.settings, first.seeds) == (second.settings, second.seeds)
-    if not same or set(first.methods) & set(second.methods):
+    seeds = [first.seeds.index(seed) for seed in second.seeds if seed in first.seeds]
+    alike = first.settings == second.settings and len(seeds) == len(second.seeds)
+    if not alike or set(first.methods) & set(second.methods):
         raise refuse("second", second.methods, f"other methods than {first.methods} on the same settings and seeds")
-    start = first.stage == 1
-    drawn, again = first.curves[start][:, :1], second.curves[start]  # (e, 1, S), (e, M, S)
+    drawn, again = first.curves[0, :1, seeds].T, second.curves[0]  # (1, S), (M, S)
     if not np.allclose(again, drawn, rtol=1e-5, atol=0):
-        raise refuse("second", np.abs(again / drawn - 1).max(), "a first stage that is the first comparison's")
+        raise refuse("second", np.abs(again / drawn - 1).max(), "a first loss that is the first comparison's")
     joined = replace(
         first,
+        seeds=second.seeds,
         methods=first.methods + second.methods,
         chosen=np.concatenate([first.chosen, second.chosen]),
-        curves=np.concatenate([first.curves, second.curves], axis=1),
-        final=np.concatenate([first.final, second.final]),
-        betas=np.concatenate([first.betas, second.betas], axis=1),
+        curves=np.concatenate([first.curves[..., seeds], second.curves], axis=1),
+        final=np.concatenate([first.final[:, seeds], second.final]),
+        betas=np.concatenate([first.betas[..., seeds], second.betas], axis=1),
+        sweep=first.sweep[..., seeds],
     )
     if not all(np.array_equal(*rates) for rates in ((first.lrs, second.lrs), (first.swept, second.swept))):
         return joined
@@ -85,7 +89,7 @@ def together(first: StageComparison, second: StageComparison) -> StageComparison
         joined,
         tuned=first.tuned + second.tuned,
         selection=np.concatenate([first.selection, second.selection], axis=1),
-        sweep=np.concatenate([first.sweep, second.sweep], axis=1),
+        sweep=np.concatenate([joined.sweep, second.sweep], axis=1),
     )
 
 
