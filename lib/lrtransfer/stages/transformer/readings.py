@@ -62,8 +62,8 @@ def together(first: StageComparison, second: StageComparison) -> StageComparison
 
     Rates searched and swept are those of ``first``, for its methods alone unless ``second`` has the same.
 
-    Raises ``ValueError`` where the settings differ, a method is in both, a seed of ``second`` is not in ``first``, or the
-    losses before the first step differ by more than rounding: then the seeds did not draw the same. From there on
+    Raises ``ValueError`` where the settings differ, a method is in both, a seed of ``second`` is not in ``first``, or
+    the losses before the first step differ by more than rounding: then the seeds did not draw the same. From there on
     runs that were trained in other company may part: their sums are rounded in another order.
     """
     seeds = [first.seeds.index(seed) for seed in second.seeds if seed in first.seeds]
