@@ -12,6 +12,8 @@ from lrtransfer.layers.experiments import (
     ScheduleRuns,
     advantage,
     balance_runs,
+    edges_of,
+    gains,
     schedule_runs,
     split_over_seeds,
     split_statistics,
@@ -135,8 +137,39 @@ def test_records_hold_their_settings_and_numbers(name, tmp_path):
         (lambda: split_statistics(SPLITS, np.ones((2, 7, 2)), seed=0), "splits"),
         (lambda: split_statistics([-0.7, -0.2, 0.0, 0.2, 0.7], np.ones((1, 5, 2)), seed=0), "losses"),
         (lambda: recorded.read("nothing"), "name"),
+        (lambda: gains(np.ones((2, 2))), "losses"),
+        (lambda: gains(np.full((2, 3), np.nan)), "losses"),
+        (lambda: edges_of([0.0, 1.0], [[1.0, -1.0]]), "values"),
+        (lambda: edges_of([0.0, 1.0], np.ones((2, 3))), "values"),
+        (lambda: edges_of([0.0, 1.0], [[1.0, np.inf], [1.0, 1.0]]), "values"),
     ],
 )
 def test_bad_input_is_named(call, name):
     with pytest.raises(ValueError, match=name):
         call()
+
+
+def test_gains_are_taken_within_each_draw_and_inf_where_one_diverged():
+    losses = np.array([[[3.0, 1.0, 2.0], [np.inf, 1.0, np.inf], [1.0, np.inf, 1.0]]])
+    assert gains(losses).tolist() == [[1.5, np.inf, np.inf]]
+
+
+def test_edges_of_noisy_lines_are_their_zeros_with_the_error_of_the_mean():
+    """Lines y = c (x - a) with noise of sd s in each draw: the zero of the mean is known to s / (c sqrt(draws))."""
+    x, place, slope, noise, draws = np.linspace(0, 1, 11), 0.437, 3.0, 0.05, 64
+    rng, found = np.random.default_rng(0), []
+    for _ in range(200):
+        values = slope * (x - place) + noise * rng.standard_normal((draws, 1))  # common to a draw's samples
+        (edge,) = edges_of(x, values)
+        found.append(((edge.value - place) / edge.error, edge.error))
+    off, errors = np.array(found).T
+    assert np.mean(errors) == pytest.approx(noise / slope / draws**0.5, rel=0.05)
+    assert np.std(off) == pytest.approx(1.0, abs=0.2)  # 200 draws know it to 0.05; four of these
+
+
+def test_edges_know_the_bend_between_samples():
+    """A cubic sampled coarsely, without scatter: the error is that of the line and covers the distance to the zero."""
+    x = np.linspace(0, 2, 6)
+    (edge,) = edges_of(x, np.tile(x**3 - 1.5, (3, 1)))
+    assert 0 < abs(edge.value - 1.5 ** (1 / 3)) < 2 * edge.error < 0.1
+    assert edges_of([0.0, 1.0], [[1.0, 2.0], [1.0, 3.0]]) == []

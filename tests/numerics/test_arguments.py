@@ -58,6 +58,14 @@ def test_common_shape():
         ),
         (lambda: arguments.count("d", 1, minimum=2), "d = 1 is not allowed: d must be a whole number, at least 2."),
         (lambda: arguments.count("d", True), "d = True is not allowed: d must be a whole number, at least 0."),
+        (
+            lambda: arguments.integer("depths", [True, 4]),
+            "depths = [True, 4] is not allowed: depths must be a whole number, at least 1.",
+        ),
+        (
+            lambda: arguments.finite("x", ((1.0, 2.0), (0.0, np.True_))),
+            f"x = {((1.0, 2.0), (0.0, np.True_))!r} is not allowed: x must be a finite number.",
+        ),
         (lambda: arguments.function("f", 3, "a function"), "f = 3 is not allowed: f must be a function."),
         (lambda: arguments.methods("s", "a", ("get",), "a store"), "s = 'a' is not allowed: s must be a store."),
         (lambda: arguments.methods("s", dict, ("get",), "a store"), "s = <class 'dict'> is not allowed"),

@@ -241,16 +241,16 @@ def best_split(alpha: float, h: int, steps: int, *, resolution: int = 200) -> tu
 def two_step_opening(noise: ArrayLike = 0.0) -> Array:
     """Rate over h from which balanced rates are a local minimum after two steps, at large width, under label noise.
 
-        (6 + x) / (2 + 4 x),    x = rho h
+        (6 + zeta) / (2 + 4 zeta),    zeta = rho h
 
-    With noise the weights train on Q + sqrt(x) G, G Gaussian with entries of variance 1/h, and are tested on Q. At
-    fixed k_1 + k_2 = 2 kappa the loss changes with k_1 k_2 by -8 kappa (1 + 2x) h^(-1/2) + (24 + 4x) / h to leading
-    order.
+    With noise the weights train on Q + sqrt(zeta) Xi, Xi Gaussian with entries of variance 1/h, and are tested on Q. At
+    fixed k_1 + k_2 = 2 kappa the loss changes with k_1 k_2 by -8 kappa (1 + 2 zeta) h^(-1/2) + (24 + 4 zeta) / h to
+    leading order.
 
     Parameters
     ----------
     noise
-        x, the squared Frobenius norm of the noise over the teacher's, >= 0; any shape.
+        zeta, the squared Frobenius norm of the noise over the teacher's, >= 0; any shape.
 
     Returns
     -------
@@ -264,5 +264,5 @@ def two_step_opening(noise: ArrayLike = 0.0) -> Array:
 
     Source: this book.
     """
-    x = arguments.finite("noise", noise, minimum=0.0)
-    return (6 + x) / (2 + 4 * x)
+    zeta = arguments.finite("noise", noise, minimum=0.0)
+    return (6 + zeta) / (2 + 4 * zeta)

@@ -20,10 +20,18 @@ def refuse(name: str, value: object, allowed: str) -> ValueError:
     return ValueError(f"{name} = {value!r} is not allowed: {name} must be {allowed}.")
 
 
+def _holds_flag(value: object) -> bool:
+    """Whether there is a bool in a list or tuple, at any depth: beside numbers numpy takes it for 0 or 1."""
+    if isinstance(value, list | tuple):
+        return any(_holds_flag(entry) for entry in value)
+    return isinstance(value, bool | np.bool_) or (isinstance(value, np.ndarray) and value.dtype.kind == "b")
+
+
 def _as_float(name: str, value: ArrayLike, allowed: str) -> Array:
     try:
         array = np.asarray(value)
-        if array.dtype.kind not in "iuf":  # bools, strings, objects and complex numbers are all mistakes here
+        # bools, strings, objects and complex numbers are all mistakes here
+        if array.dtype.kind not in "iuf" or _holds_flag(value):
             raise TypeError
         return array.astype(np.float64)
     except (TypeError, ValueError):

@@ -6,6 +6,7 @@
 ``modes``            the modes of the two-layer map one by one, and its average by equispaced angles
 ``scans``            losses and ratios over rates, widths and splits, as the figures show them
 ``theory_table``     the main table: printed formula, exact expectation and runs side by side
+``window``           where balance begins and ceases to win in dense runs, with the errors of the places
 """
 
 from lrtransfer.layers.experiments.dense_runs import (
@@ -44,6 +45,7 @@ from lrtransfer.layers.experiments.schedules import (
     two_layer_schedule_runs,
 )
 from lrtransfer.layers.experiments.theory_table import PRINTED, AgainstTheory, against_theory
+from lrtransfer.layers.experiments.window import edges_of, gains
 
 __all__ = [
     "PRINTED",
@@ -55,9 +57,11 @@ __all__ = [
     "balance_runs",
     "circle_points",
     "conserved_drift",
+    "edges_of",
     "equispaced_loss",
     "first_gradients",
     "first_rate_losses",
+    "gains",
     "haar_cosines",
     "haar_traces",
     "interaction_over_bound",

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from lrtransfer.layers.circle import one_number
 from lrtransfer.layers.deep import over_draws
 from lrtransfer.layers.dense import chain_losses, two_layer_losses
+from lrtransfer.layers.experiments.window import gains
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate, mean_and_error
@@ -89,9 +90,7 @@ def advantage(losses: Array) -> Estimate:
 
     Source: this book.
     """
-    with np.errstate(invalid="ignore"):  # inf - inf: both diverged
-        difference = (losses[..., 0] + losses[..., 2]) / 2 - losses[..., 1]
-    return over_draws(np.moveaxis(difference, 1, 0))
+    return over_draws(np.moveaxis(gains(losses), 1, 0))
 
 
 def split_over_seeds(
