@@ -210,6 +210,19 @@ def test_best_rate_is_a_first_minimum_and_moves_as_recorded():
     np.testing.assert_allclose(moves, [-0.37, -22.85, 0.67], atol=0.02)  # recorded; a scan step is 1/64 octave
 
 
+@pytest.mark.parametrize(
+    ("steps", "depth", "gamma0", "expected"),
+    [(2, 2, 16.0, 0.02824), (3, 8, 64.0, 0.003461), (2, 64, 16.0, 0.01773), (2, 2, 1e4, 1.6970e-4)],
+)
+def test_the_first_minimum_of_rich_networks_is_not_stepped_over(steps, depth, gamma0, expected):
+    """Against a scan in steps of 1/1000: below the rate found the distance from the target only falls."""
+    best = float(best_theory_lr(depth, steps=steps, gamma0=gamma0))
+    assert best == pytest.approx(expected, rel=1e-3)
+    below = np.append(best * np.arange(1, 1000) / 1000, best)
+    misses = np.abs(1 - linear_limit(below, gamma0, depth, steps)[-1])
+    assert (np.diff(misses) < 0).all() and misses[-1] < 1e-4
+
+
 def test_chebyshev_rule_integrates_and_interpolates_polynomials():
     x, integral = chebyshev_nodes(9)
     np.testing.assert_allclose(integral @ x**7, x**8 / 8, atol=1e-14)

@@ -184,7 +184,7 @@ def last_balanced_step(alpha: float, h: int, *, longest: int = 4096) -> float:
     width = width_argument(h)
     exponent = one_number("alpha", alpha)
     steps = int(2 * float(last_balanced_time(width)) * width ** (1.5 - exponent)) + 4
-    if steps > longest:
+    if steps > arguments.count("longest", longest, minimum=1):
         raise arguments.refuse("alpha", alpha, f"large enough for a run of at most {longest} steps (here {steps})")
     curvature = balance_course(exponent, width, steps).curvature
     positive = np.flatnonzero((curvature[:-1] > 0) & np.isfinite(curvature[:-1]))

@@ -40,7 +40,7 @@ def gains(losses: ArrayLike) -> Array:
     table = arguments.number("losses", losses)
     if table.ndim == 0 or table.shape[-1] != 3:
         raise arguments.refuse("losses", table.shape, "of shape (..., 3) (the value is its shape)")
-    lost = ~np.isfinite(table).all(axis=-1)
+    lost = np.asarray(~np.isfinite(table).all(axis=-1))
     kept = np.where(lost[..., None], 0.0, table)
     return np.where(lost, np.inf, (kept[..., 0] + kept[..., 2]) / 2 - kept[..., 1])
 
@@ -69,7 +69,7 @@ def edges_of(x: ArrayLike, values: ArrayLike) -> list[Estimate]:
     ValueError
         For an argument out of its range, which it names.
 
-    Source: this book; the cubic is that of Fritsch and Carlson, SIAM J. Numer. Anal. 17 (1980) 238.
+    Source: this book; the cubic is that of Fritsch and Carlson, SIAM Journal on Numerical Analysis 17 (1980) 238.
     """
     at, table = arguments.finite("x", x), arguments.finite("values", values)
     if table.ndim != 2 or len(table) < 2 or table.shape[1:] != at.shape:

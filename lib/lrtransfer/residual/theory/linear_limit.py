@@ -15,7 +15,6 @@ Source: Sec. 4.3.2 of the paper (the deep linear network), in discrete time.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.arrays import Array
+from lrtransfer.residual.theory.first_minimum import first_minimum
 from lrtransfer.residual.theory.lazy import linear_ntk
 from lrtransfer.residual.theory.linear_fields import at_layer_times, block_sweep, layer_time_sweep
 
@@ -206,8 +206,8 @@ def best_theory_lr(
     Returns
     -------
     ndarray
-        the base rates, in the shape of ``depth``. Scanned in 64ths of an octave, then refined by zooms; two minima
-        closer than the scan count as one.
+        the base rates, in the shape of ``depth``. The loss is a polynomial in the rate, so that all of its minima on
+        an interval are known from its values at enough points: none is stepped over at any gamma_0 y.
 
     Raises
     ------
@@ -226,37 +226,10 @@ def best_theory_lr(
         unit = 1 / float(linear_ntk(float(layers), branch))
 
         def rest(x: Array, layers: float = float(layers), unit: float = unit) -> Array:
-            return 1 - _relative(unit * 2.0**x, np.full(x.size, a), layers, steps, branch)[-1]
+            return 1 - _relative(unit * x, np.full(x.size, a), layers, steps, branch)[-1]
 
-        # Richer networks and longer runs get there at lower rates; all cases tried lie well inside.
-        best[at] = unit * 2 ** _first_minimum(rest, low=-2 - math.log2(steps) - 1.5 * math.log2(max(a, 1.0)))
+        best[at] = unit * first_minimum(rest)
     return best
-
-
-def _first_minimum(rest: Callable[[Array], Array], low: float) -> float:
-    """The lowest x in (low, 0] at which |rest| has a local minimum; rest(0) = 0 and |rest(low)| is near 1."""
-    coarse = np.append(np.arange(low, -1 / 16, 1 / 8), 0.0)
-    start = coarse[max(int(np.argmax(np.abs(rest(coarse)) < 0.1)) - 1, 0)]
-    while True:  # at the latest, x = 0 ends it
-        x = np.append(np.arange(start - 1 / 64, min(start + 0.5, 1 / 128), 1 / 64), min(start + 0.5, 1 / 64))
-        size = np.abs(rest(x))
-        dips = np.flatnonzero((size[1:-1] < size[:-2]) & (size[1:-1] <= size[2:]))
-        if dips.size:
-            break
-        if x[-1] > 0:
-            return 0.0
-        start = x[-1] - 1 / 64
-    a, b = x[dips[0]], x[dips[0] + 2]
-    for _ in range(3):
-        x = np.linspace(a, b, 17)
-        values = rest(x)
-        crossed = np.flatnonzero((values[:-1] > 0) & (values[1:] <= 0))
-        if crossed.size:  # an exact zero: keep to it
-            a, b = x[crossed[0]], x[crossed[0] + 1]
-        else:
-            at = int(np.argmin(np.abs(values)))
-            a, b = x[max(at - 1, 0)], x[min(at + 1, 16)]
-    return float(a + b) / 2
 
 
 def _relative(rate: Array, a: Array, layers: float, steps: int, branch: float, *, responses: bool = True) -> Array:
