@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lrtransfer.numerics.fits import power_law
+from lrtransfer.residual.theory.gaps import depth_gaps
 from lrtransfer.residual.theory.lazy import linear_ntk
 from lrtransfer.residual.theory.linear_fields import at_layer_times, chebyshev_nodes, layer_time_sweep
 from lrtransfer.residual.theory.linear_limit import best_theory_lr, linear_kernels, linear_limit
@@ -261,3 +262,9 @@ def test_bad_arguments_of_the_others_are_named():
         best_theory_lr([3], steps=0)
     with pytest.raises(ValueError, match="branch"):
         best_theory_lr([3, math.inf], 0.0)
+
+
+def test_gaps_of_runs_that_diverge_are_infinite():
+    for lr in (5.0, 1e200):
+        gaps = depth_gaps(lr, 3.0, [2, 8], 4)
+        assert all(not np.isnan(row).any() for row in gaps.values()) and np.isposinf(gaps["output"]).all()

@@ -19,6 +19,7 @@ from lrtransfer.numerics import arguments
 from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import mean_and_error
 from lrtransfer.numerics.fits import PowerLaw, power_law
+from lrtransfer.numerics.overflow import or_inf
 from lrtransfer.residual.theory.control_variates import FEWEST, controlled_mean, initial_controls
 from lrtransfer.residual.theory.linear_limit import linear_kernels
 from lrtransfer.residual.theory.nonlinear_limit import NonlinearLimit, nonlinear_limit
@@ -131,7 +132,7 @@ def depth_gaps(lr: float, gamma0: float, depths: Sequence[int], steps: int) -> d
     -------
     dict
         (depths,) each, absolute: "output" for f_t, "H at the top" for <h^L_t h^L_s>, "G at the bottom" for <g^0_t
-        g^0_s>.
+        g^0_s>; inf where either run diverged.
 
     Raises
     ------
@@ -143,7 +144,8 @@ def depth_gaps(lr: float, gamma0: float, depths: Sequence[int], steps: int) -> d
     for depth in depths:
         at = linear_kernels(lr, gamma0, depth, steps)
         pairs = ((at.f, deep.f), (at.H[..., -1], deep.H[..., -1]), (at.G[..., 0], deep.G[..., 0]))
-        rows.append([np.abs(here - there).max() for here, there in pairs])
+        with np.errstate(invalid="ignore"):  # inf - inf: both diverged
+            rows.append([or_inf(np.abs(here - there)).max() for here, there in pairs])
     return dict(zip(("output", "H at the top", "G at the bottom"), np.array(rows).T, strict=True))
 
 

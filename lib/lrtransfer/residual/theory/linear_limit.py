@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.arrays import Array
+from lrtransfer.numerics.overflow import inf_from_overflow
 from lrtransfer.residual.theory.first_minimum import first_minimum
 from lrtransfer.residual.theory.lazy import linear_ntk
 from lrtransfer.residual.theory.linear_fields import at_layer_times, block_sweep, layer_time_sweep
@@ -113,7 +114,7 @@ def linear_limit(
     f[:, live] = _relative(rate[live], a[live], layers, steps, branch, responses=responses)
     with np.errstate(all="ignore"):
         f = np.where(live, f * y, 0.0)
-    return _or_inf(f).reshape(steps + 1, *shape)
+    return inf_from_overflow(f).reshape(steps + 1, *shape)
 
 
 def linear_kernels(
@@ -178,7 +179,7 @@ def linear_kernels(
             if last <= steps:
                 f = _relative(one_rate, a, layers, steps, branch, responses=responses)
     kernels = [np.where(np.isfinite(k), k, np.inf)[:, 0].transpose(1, 2, 0) for k in (h, g)]
-    return LinearLimit(_or_inf(f[:, 0] * y0), tau, kernels[0], kernels[1], error)
+    return LinearLimit(inf_from_overflow(f[:, 0] * y0), tau, kernels[0], kernels[1], error)
 
 
 def best_theory_lr(
@@ -248,7 +249,7 @@ def _relative(rate: Array, a: Array, layers: float, steps: int, branch: float, *
                 f[:, runs] = block_sweep(rate[runs], a[runs], 1, steps, 0.0, responses=responses)[0]
             else:
                 f[:, runs] = _infinite(rate[runs], a[runs], steps, responses)
-    return _or_inf(f)
+    return inf_from_overflow(f)
 
 
 def _infinite(rate: Array, a: Array, steps: int, responses: bool) -> Array:
@@ -256,18 +257,13 @@ def _infinite(rate: Array, a: Array, steps: int, responses: bool) -> Array:
     hard = failed <= steps
     if hard.any():
         one, two, four = (
-            _or_inf(block_sweep(rate[hard], a[hard], depth, steps, 1 / depth, responses=responses)[0])
+            inf_from_overflow(block_sweep(rate[hard], a[hard], depth, steps, 1 / depth, responses=responses)[0])
             for depth in _STAND_IN
         )
         extrapolated = (one - 6 * two + 8 * four) / 3  # polynomial in 1/L through three depths, at 1/L = 0
         late = np.arange(steps + 1)[:, None] >= failed[hard]
         f[:, hard] = np.where(late, extrapolated, f[:, hard])
     return f
-
-
-def _or_inf(f: Array) -> Array:
-    """Inf from the first step at which a run is no longer finite."""
-    return np.where(np.logical_and.accumulate(np.isfinite(f), axis=0), f, np.inf)
 
 
 def _distance(x: Array, z: Array) -> float:

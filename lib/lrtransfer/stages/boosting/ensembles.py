@@ -34,6 +34,7 @@ from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.arrays import Array
+from lrtransfer.numerics.overflow import or_inf
 from lrtransfer.stages.boosting.learners import Learner, kernel_smoother, tree_learner
 from lrtransfer.stages.boosting.samples import SMOOTHNESS, checked_pair, mean_loss, pseudo_residual
 from lrtransfer.stages.functional.convex import MOMENTA, momenta, nesterov
@@ -236,7 +237,7 @@ def smoothed_nesterov(
     Returns
     -------
     ndarray
-        (stages + 1,).
+        (stages + 1,); inf from where the run diverged.
 
     Raises
     ------
@@ -253,4 +254,6 @@ def smoothed_nesterov(
         lr=lr,
         betas=momenta(method, stages, beta),
     )
-    return mean_loss(iterates @ root, targets, kind)
+    with np.errstate(all="ignore"):
+        losses = mean_loss(iterates @ root, targets, kind)
+    return np.where(np.isfinite(iterates).all(axis=1), or_inf(losses), np.inf)

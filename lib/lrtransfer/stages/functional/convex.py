@@ -32,6 +32,7 @@ from scipy.special import roots_sh_jacobi
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.fits import PowerLaw, power_law
+from lrtransfer.numerics.overflow import inf_from_overflow
 from lrtransfer.stages.linear.excess import default_beta
 from lrtransfer.stages.linear.speed import decay_rate
 
@@ -87,15 +88,16 @@ def nesterov(gradient: Callable[[Array], Array], start: ArrayLike, *, lr: ArrayL
     Returns
     -------
     ndarray
-        F_0 .. F_stages, (stages + 1,) + shape of ``start``.
+        F_0 .. F_stages, (stages + 1,) + shape of ``start``; inf from where an entry overflows.
     """
     rate, now = arguments.positive("lr", lr), arguments.finite("start", start)
     before, iterates = now, [now]
-    for beta in arguments.finite("betas", betas):
-        ahead = now + beta * (now - before)
-        before, now = now, ahead - rate * gradient(ahead)
-        iterates.append(now)
-    return np.stack(iterates)
+    with np.errstate(all="ignore"):
+        for beta in arguments.finite("betas", betas):
+            ahead = now + beta * (now - before)
+            before, now = now, ahead - rate * gradient(ahead)
+            iterates.append(now)
+    return inf_from_overflow(np.stack(iterates))
 
 
 def power_law_losses(method: str, steps: int, *, exponent: float = 1.0, beta: float = 0.9) -> Array:
@@ -208,7 +210,8 @@ def strongly_convex_losses(
     if method == "stacking":
         betas = np.broadcast_to(share[..., None], (total, *shape, 1))
     errors = nesterov(lambda e: curvatures * e, np.ones((*shape, curvatures.shape[-1])), lr=1.0, betas=betas)
-    return (curvatures * errors**2).sum(axis=-1) / 2
+    with np.errstate(over="ignore"):
+        return (curvatures * errors**2).sum(axis=-1) / 2
 
 
 def exponential_rates(method: str, kappas: ArrayLike, *, d: int = 20) -> tuple[Array, PowerLaw]:

@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.arrays import Array
+from lrtransfer.numerics.overflow import inf_from_overflow, or_inf
 from lrtransfer.stages.functional.losses import SampleLoss, predictions, sample_rows, squared_loss
 
 INITS = ("zero", "random", "stacking", "nesterov")
@@ -111,7 +112,7 @@ def train(
     Returns
     -------
     FunctionalRun
-        predictions, starts and losses of all stages.
+        predictions, starts and losses of all stages; inf from where the run diverged, its squares no longer finite.
 
     Raises
     ------
@@ -141,21 +142,29 @@ def train(
     before = first
     for _ in range(stages):
         now = reached[-1]
-        change, off = now - before, 0.0
-        if init == "random":
-            begin = now + draw(generator, x if composition == "additive" else now)
-        elif init == "stacking" and composition == "residual" and change.any():
-            copied = extend(before, change)(now)
-            begin = now + share * copied
-            off = float(np.linalg.norm(copied - change) / np.linalg.norm(change))
-        else:
-            begin = now + (0.0 if init == "zero" else share) * change
-        starts.append(begin)
-        drift.append(off)
-        before = now
-        reached.append(begin - step * loss.gradient(begin))
-    path = np.stack(reached)
-    return FunctionalRun(path, np.array(starts).reshape(stages, *first.shape), loss.value(path), np.array(drift))
+        with np.errstate(all="ignore"):
+            if not np.isfinite(np.square(now)).all():  # diverged: no extension goes through such points
+                starts.append(np.full(first.shape, np.inf))
+                drift.append(np.inf)
+                reached.append(starts[-1])
+                continue
+            change, off = now - before, 0.0
+            if init == "random":
+                begin = now + draw(generator, x if composition == "additive" else now)
+            elif init == "stacking" and composition == "residual" and change.any():
+                copied = extend(before, change)(now)
+                begin = now + share * copied
+                off = float(np.linalg.norm(copied - change) / np.linalg.norm(change))
+            else:
+                begin = now + (0.0 if init == "zero" else share) * change
+            starts.append(begin)
+            drift.append(off)
+            before = now
+            reached.append(begin - step * loss.gradient(begin))
+    path, begun = inf_from_overflow(np.stack(reached)), np.array(starts).reshape(stages, *first.shape)
+    with np.errstate(all="ignore"):
+        losses = np.where(np.isfinite(path).all(axis=(-2, -1)), or_inf(loss.value(path)), np.inf)
+    return FunctionalRun(path, inf_from_overflow(begun), losses, or_inf(drift))
 
 
 def bent_problem(sigma: float, *, m: int = 60, convexity: float = 0.01, seed: int = 4) -> tuple[SampleLoss, Array]:

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.arrays import Array
+from lrtransfer.numerics.overflow import or_inf
 from lrtransfer.stages.functional.losses import SampleLoss, predictions
 
 
@@ -144,7 +145,7 @@ def early_stopped(loss: SampleLoss, begin: ArrayLike, lr: float, steps: int) -> 
     Returns
     -------
     ndarray
-        F after them, (m, d).
+        F after them, (m, d); inf where it diverged.
 
     Raises
     ------
@@ -153,6 +154,7 @@ def early_stopped(loss: SampleLoss, begin: ArrayLike, lr: float, steps: int) -> 
     """
     f = predictions("begin", begin, loss)
     rate = arguments.one("lr", arguments.positive("lr", lr))
-    for _ in range(arguments.count("steps", steps)):
-        f = f - rate * loss.gradient(f)
-    return f
+    with np.errstate(all="ignore"):
+        for _ in range(arguments.count("steps", steps)):
+            f = f - rate * loss.gradient(f)
+    return or_inf(f)

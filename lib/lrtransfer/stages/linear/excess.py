@@ -289,7 +289,10 @@ def explosions(kappa: float, sigma: float, stages: int, *, seeds: Iterable[int],
             path = np.array([1.0, np.inf])
             peaks.append(np.inf)
         else:
-            peaks.append(path[np.isfinite(path)].max() / path[0])
+            finite = path[np.isfinite(path)]
+            still = finite.size and finite.max() == path[0]  # at the teacher from the start, for one
+            with np.errstate(over="ignore"):
+                peaks.append(1.0 if still else finite.max() / path[0] if finite.size and path[0] > 0 else np.inf)
         lost.append(not np.isfinite(path[-1]))
     return Explosions(np.array(peaks), np.array(lost, dtype=bool))
 

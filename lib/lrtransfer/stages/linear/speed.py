@@ -137,7 +137,7 @@ def late_rates(method: str, kappas: ArrayLike, sigma: float = 1.0, *, d: int = 2
     Returns
     -------
     ndarray
-        (n,), per stage.
+        (n,), per stage; -inf where the run diverged, inf where it is at the teacher to the last digit.
 
     Raises
     ------
@@ -156,7 +156,10 @@ def late_rates(method: str, kappas: ArrayLike, sigma: float = 1.0, *, d: int = 2
     for kappa in conditions:
         first, last = (int(x * kappa**power) for x in (low, high))
         path = excess_loss(method, *problem(kappa, sigma, d, seed), last)
-        rates.append(np.log(path[first] / path[last]) / (last - first))
+        if not np.isfinite(path[last]):
+            rates.append(-np.inf)
+        else:
+            rates.append(np.log(path[first] / path[last]) / (last - first) if path[last] > 0 else np.inf)
     return np.array(rates)
 
 
