@@ -17,6 +17,7 @@ from lrtransfer.depth.scalar_map import check_arch, check_data
 from lrtransfer.depth.scaling import sharpness
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.arrays import Array
+from lrtransfer.numerics.overflow import or_inf
 
 
 def full_gradient_descent(
@@ -103,15 +104,18 @@ def gradient_flow_full(
     rate = arguments.one("lr", arguments.finite("lr", lr, minimum=0.0))
     weights, yx, xx, arch = _network(weights0, mu_yx, mu_xx, arch, "weights0")
     end = max(float(times[-1]), np.finfo(float).tiny)
-    answer = solve_ivp(
-        lambda _, w: -rate * _gradient(w, yx, xx, arch),
-        (0.0, end),
-        weights,
-        method="DOP853",
-        t_eval=times,
-        rtol=1e-12,
-        atol=1e-14,
-    )
+    with np.errstate(all="ignore"):
+        if not np.isfinite(_gradient(weights, yx, xx, arch)).all():
+            raise arguments.refuse("weights0", weights.tolist(), "small enough for a loss whose gradient is finite")
+        answer = solve_ivp(
+            lambda _, w: -rate * _gradient(w, yx, xx, arch),
+            (0.0, end),
+            weights,
+            method="DOP853",
+            t_eval=times,
+            rtol=1e-12,
+            atol=1e-14,
+        )
     if not answer.success:  # the loss falls along the flow, so this needs an extreme start, not a long time
         raise RuntimeError(f"The integrator stopped: {answer.message}")
     return answer.y.T
@@ -130,7 +134,8 @@ def full_hessian(weights: ArrayLike, *, mu_yx: float, mu_xx: float = 1.0, arch: 
     Returns
     -------
     ndarray
-        the symmetric matrix, shape (L, L). At the minimum with equal layers its eigenvalues are S and L - 1 zeros.
+        the symmetric matrix, shape (L, L); inf where an entry overflows. At the minimum with equal layers its
+        eigenvalues are S and L - 1 zeros.
 
     Raises
     ------
@@ -155,7 +160,7 @@ def full_hessian(weights: ArrayLike, *, mu_yx: float, mu_xx: float = 1.0, arch: 
 
     # Twice in reverse: the forward mode of torch.func.hessian warns of a deprecated compiler in torch 2.13.
     jacrev = torch.func.jacrev
-    return jacrev(jacrev(loss))(torch.as_tensor(w, dtype=torch.float64)).numpy()
+    return or_inf(jacrev(jacrev(loss))(torch.as_tensor(w, dtype=torch.float64)).numpy())
 
 
 def conserved(weights: ArrayLike, arch: str = "chain") -> Array:

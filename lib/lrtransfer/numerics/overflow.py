@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from lrtransfer.numerics.arrays import Array
 
 
 def or_inf(values: ArrayLike) -> Array:

@@ -7,14 +7,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.interpolate import PchipInterpolator
 
 from lrtransfer.layers.balance import crossings
 from lrtransfer.numerics import arguments
+from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate, mean_and_error
-
-Array = NDArray[np.float64]
 
 
 def gains(losses: ArrayLike) -> Array:

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from lrtransfer.numerics.arrays import Array
 
 _DEGREE = 32  # of the polynomial in the rate that is fitted to an interval of rates
 _POINTS = np.cos(np.pi * (np.arange(_DEGREE + 1) + 0.5) / (_DEGREE + 1))  # Chebyshev's, in (-1, 1)
