@@ -161,5 +161,5 @@ def test_refusals_name_the_argument_and_the_value(call, named):
 def test_what_overflows_is_inf_or_refused():
     assert np.isposinf(d.full_hessian(np.full(4, 1e100), mu_yx=1.0)).all()
     for size in (1e120, 1e300):
-        with pytest.raises(ValueError, match="^weights0 = "):
+        with pytest.raises(ValueError, match=r"^weights0 = "):
             d.gradient_flow_full([0.0, 1.0], np.full(3, size), mu_yx=1.0)
