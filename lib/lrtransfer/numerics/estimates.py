@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri, stdtrit
+from scipy.special import stdtrit
 
-from lrtransfer.numerics.arguments import choice, count, integer, one, positive, refuse
+from lrtransfer.numerics.arguments import choice, count, one, positive, refuse
 from lrtransfer.numerics.arrays import Array
 
 HOLDS, FAILS, OPEN = "holds", "fails", "not resolved"
@@ -105,6 +105,139 @@ class Estimate:
 
     @property
     def in_errors(self) -> Any:
+        """The value in units of its error: ``in_errors``."""
+        return in_errors(self.value, self.error)
+
+    @property
+    def reach(self) -> float:
+        """The error times ``quantile``; inf where the error is not known."""
+        return quantile(self.seeds) * self.error if 0 < self.error < math.inf else self.error
+
+    def half_width(self, confidence: float = LEVEL) -> Any:
+        """Half the two-sided interval of Student's: the error times ``quantile`` at the level (1 + confidence) / 2.
+
+        Parameters
+        ----------
+        confidence
+            how often such intervals hold the true value, in (0, 1)
+
+        Returns
+        -------
+        float or ndarray
+            in the unit of ``error``; inf for one seed.
+
+        Raises
+        ------
+        ValueError
+            naming ``confidence``.
+        """
+        share = one("confidence", positive("confidence", confidence))
+        if not share < 1:
+            raise refuse("confidence", confidence, "between 0 and 1")
+        return self.error * quantile(self.seeds, (1 + share) / 2)
+
+    def interval(self, confidence: float = LEVEL) -> Array:
+        """Both ends of the two-sided interval of Student's: the value less and plus ``half_width``.
+
+        Parameters
+        ----------
+        confidence
+            as in ``half_width``
+
+        Returns
+        -------
+        ndarray
+            (2, ...), in the unit of ``value``; infinite for one seed, both inf where the value is: a run diverged.
+
+        Raises
+        ------
+        ValueError
+            naming ``confidence``.
+        """
+        half = np.where(np.isfinite(self.value), self.half_width(confidence), 0.0)
+        return np.array([self.value - half, self.value + half])
+
+    def ends(self, relation: str) -> tuple[float, float]:
+        """The unfavourable and the favourable end of what ``relation`` bounds: the value, or for "within" its size.
+
+        Parameters
+        ----------
+        relation
+            "within", "<=" or ">="
+
+        Returns
+        -------
+        worst, best : float
+            in the unit of ``value``, each ``reach`` away from it.
+        """
+        if choice("relation", relation, RELATIONS) == ">=":
+            return self.value - self.reach, self.value + self.reach
+        size = abs(self.value) if relation == "within" else self.value
+        return size + self.reach, size - self.reach
+
+    def outcome(self, relation: str, bound: float) -> str:
+        """Whether ``value`` is "<=" or ">=" a bound, or "within" it in size.
+
+        Parameters
+        ----------
+        relation
+            "within", "<=" or ">="
+        bound
+            in the unit of ``value``
+
+        Returns
+        -------
+        str
+            "holds" where the unfavourable end is, "fails" where the favourable end is not, "not resolved" between.
+        """
+        worst, best = self.ends(relation)
+        if relation == ">=":
+            worst, best, bound = -worst, -best, -bound
+        return HOLDS if worst <= bound else FAILS if best > bound else OPEN
+
+    def __str__(self) -> str:
+        """Value and error to two digits of the error, and to two decimals at least."""
+        if not math.isfinite(self.error):
+            return f"{self.value:+.2f} (bound)"
+        places = max(2, 1 - math.floor(math.log10(self.error))) if self.error > 0 else 2
+        return f"{self.value:+.{places}f} ± {self.error:.{places}f}"
+
+
+def mean_and_error(values: ArrayLike, axis: int = -1) -> tuple[Array, Array]:
+    """Mean over the draws along ``axis`` and its standard error.
+
+        mean = sum_s v_s / S,    error = sqrt(sum_s (v_s - mean)^2 / (S - 1) / S)
+
+    Parameters
+    ----------
+    values
+        v, (..., S, ...), S draws or seeds, one at least
+    axis
+        that of the draws
+
+    Returns
+    -------
+    mean, error : ndarray
+        without that axis. The error of a single draw is inf: it is not known. Where a value is not finite, mean and
+        error are inf: a run diverged.
+
+    Raises
+    ------
+    ValueError
+        naming ``values`` where there is no draw, or a NaN.
+    """
+    given = np.asarray(values, dtype=float)
+    if given.ndim == 0 or not given.shape[axis] or np.isnan(given).any():
+        raise refuse("values", values, "numbers, one draw at least, without NaN")
+    draws, sound = given.shape[axis], np.isfinite(given)
+    whole, kept = sound.all(axis=axis), np.where(sound, given, 0.0)
+    with np.errstate(over="ignore"):  # the squares of numbers beyond 1e154, sums of those near the largest
+        error = kept.std(axis=axis, ddof=1) / math.sqrt(draws) if draws > 1 else np.full(whole.shape, np.inf)
+        mean = kept.mean(axis=axis)
+    return np.where(whole, mean, np.inf)[()], np.where(whole, error, np.inf)[()]
+
+
+def in_errors(self) -> Any:
         """The value in units of its error: ``in_errors``."""
         return in_errors(self.value, self.error)
 
