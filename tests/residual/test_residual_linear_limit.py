@@ -268,3 +268,10 @@ def test_gaps_of_runs_that_diverge_are_infinite():
     for lr in (5.0, 1e200):
         gaps = depth_gaps(lr, 3.0, [2, 8], 4)
         assert all(not np.isnan(row).any() for row in gaps.values()) and np.isposinf(gaps["output"]).all()
+
+
+@pytest.mark.parametrize("bad", ["no", 7, None])
+def test_responses_are_kept_or_dropped_and_nothing_between(bad):
+    for limit in (linear_limit, linear_kernels):
+        with pytest.raises(ValueError, match=r"^responses = "):
+            limit(0.1, 1.0, 3, 2, responses=bad)

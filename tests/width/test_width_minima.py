@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from lrtransfer import width
 from lrtransfer.width import (
     coefficient_draws,
     lowest_minima,
@@ -97,3 +98,15 @@ def test_a_break_needs_both_slopes():
 def test_bad_input_names_the_argument(call, name):
     with pytest.raises(ValueError, match=f"^{name} = "):
         call()
+
+
+@pytest.mark.parametrize("bad", ["no", 1, None])
+def test_flags_are_flags(bad):
+    X, y = width.synthetic_data(5, 2, seed=0)
+    draws = width.coefficient_draws([8], X, y, 2, seeds=range(2))
+    with pytest.raises(ValueError, match=r"^average = "):
+        width.exact_argmin(draws, X, y, average=bad)
+    with pytest.raises(ValueError, match=r"^average = "):
+        width.grid_argmin(draws, X, y, [0.1, 0.2], average=bad)
+    with pytest.raises(ValueError, match=r"^coordinates = "):
+        width.one_step_coefficients(8, X, y, 2, seed=0, coordinates=bad)

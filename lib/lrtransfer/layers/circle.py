@@ -141,6 +141,7 @@ def angle_losses(k1: Array, k2: Array, z: Complex, h: int, steps: int, signal_on
 
 def _expected(lr1: ArrayLike, lr2: ArrayLike, h: object, steps: object, signal_only: bool, course: bool) -> Measured:
     width, number = width_argument(h), arguments.count("steps", steps)
+    arguments.flag("signal_only", signal_only)
     k1, k2 = in_critical_units("lr1", lr1, width), in_critical_units("lr2", lr2, width)
     try:
         k1, k2 = np.broadcast_arrays(k1, k2)
@@ -249,6 +250,7 @@ def _jets(kappa: Array, z: Complex, h: int, steps: int, signal_only: bool, cours
 
 def _balance(alpha: ArrayLike, h: object, steps: object, signal_only: bool, course: bool) -> tuple[Measured, Measured]:
     width, number = width_argument(h), arguments.count("steps", steps)
+    arguments.flag("signal_only", signal_only)
     exponent = arguments.finite("alpha", alpha)
     with np.errstate(over="ignore"):  # an absurd alpha is a rate of inf: it diverges
         kappa = float(width) ** (exponent.reshape(-1, 1) - 1.5)

@@ -147,6 +147,7 @@ def network_losses(rates: Array, a: Array, beta: Array, h: int, steps: int, sign
 
 def _deep(lrs: ArrayLike, h: object, steps: object, draws: int, seed: int, signal_only: bool, course: bool) -> Estimate:
     width, number = width_argument(h), arguments.count("steps", steps)
+    arguments.flag("signal_only", signal_only)
     rates = rates_argument(lrs, width)
     a, beta = teacher_draws(width, draws, seed)
     shape, flat = rates.shape[1:], rates.reshape(rates.shape[0], -1)

@@ -78,6 +78,7 @@ def deep_curvature_course(
     """
     width, number = width_argument(h), arguments.count("steps", steps)
     exponent = one_number("alpha", alpha)
+    arguments.flag("signal_only", signal_only)
     a, beta = teacher_draws(width, draws, seed)
     rate = 10.0 ** min((exponent - 0.5) * np.log10(width), 300.0)
     with np.errstate(all="ignore"):

@@ -150,7 +150,7 @@ def train_three_layers(
 
     train_loss, test_loss = np.full((2, number + 1), np.inf)
     norms = np.full((number + 1, 2), np.inf)
-    final: float | None = np.inf if sharpness else None
+    final: float | None = np.inf if arguments.flag("sharpness", sharpness) else None
     with np.errstate(all="ignore"):
         for t in range(number + 1):
             g1, g2, residual = train.gradient(w1, w2)

@@ -166,7 +166,7 @@ def two_layer_schedule(
     w1, w2 = initial_weight(width, initialisation, rng) * larger, initial_weight(width, initialisation, rng) / larger
     teacher = haar_orthogonal(width, rng) / np.sqrt(width)
     losses, norms = np.full(number + 1, np.inf), np.full((number + 1, 2), np.inf)
-    final: float | None = np.inf if sharpness else None
+    final: float | None = np.inf if arguments.flag("sharpness", sharpness) else None
     with np.errstate(all="ignore"):
         for t in range(number + 1):
             error = w1 @ w2 / width - teacher

@@ -38,6 +38,7 @@ def symbolic_two_layers(steps: int, signal_only: bool = True) -> Any:
     from sympy.polys.rings import ring
 
     number = arguments.count("steps", steps)
+    arguments.flag("signal_only", signal_only)
     # q = 1/sqrt(h): every coefficient is a polynomial in q; a Laurent polynomial is {power of z: coefficient}
     polynomials, eta1, eta2, q = ring("eta1, eta2, q", sympy.QQ)
 
@@ -112,6 +113,8 @@ def symbolic_three_layers(steps: int, signal_only: bool = True, unit_norms: bool
     from sympy.polys.rings import ring
 
     number = arguments.count("steps", steps)
+    arguments.flag("signal_only", signal_only)
+    arguments.flag("unit_norms", unit_norms)
     polynomials, eta1, eta2, q, aa, ab, bb = ring("eta1, eta2, q, aa, ab, bb", sympy.QQ)
     zero, one = polynomials(0), polynomials(1)
     gram = [[aa, ab], [ab, bb]]

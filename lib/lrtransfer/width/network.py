@@ -82,6 +82,7 @@ def draw(
     Source: Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), the parametrisations of the setup.
     """
     arguments.choice("parametrisation", parametrisation, PARAMETRISATIONS)
+    arguments.flag("coordinates", coordinates)
     n = width_of(width, infinite=parametrisation == "mup" and not coordinates)
     layers = arguments.count("hidden_layers", hidden_layers, minimum=1)
     start = arguments.count("seed", seed)

@@ -111,7 +111,7 @@ def exact_argmin(
     """
     table, data = coefficient_table(coefficients, X, y)
     low, high = interval_argument(interval, 4 * limit_lr_of(data, table.shape[-2] - 1))
-    if average:
+    if arguments.flag("average", average):
         if table.ndim < 3:
             raise arguments.refuse(
                 "coefficients", table.shape, "of shape (..., seeds, L + 1, d) (the value is its shape)"
@@ -165,7 +165,7 @@ def grid_argmin(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike, lrs: ArrayL
         raise arguments.refuse("lrs", rates.shape, "a list of rates (the value is its shape)")
     flat = table.reshape(-1, *table.shape[-2:])
     losses = excess(flat, data, rates[None]).reshape(*table.shape[:-2], rates.size)
-    best = rates[np.argmin(losses.mean(axis=-2) if average else losses, axis=-1)]
+    best = rates[np.argmin(losses.mean(axis=-2) if arguments.flag("average", average) else losses, axis=-1)]
     report_edges(best, float(rates.min()), float(rates.max()))
     return best
 

@@ -107,6 +107,7 @@ def linear_limit(
     Sec. 4.3.2 of the paper; the recursion is that of ``linear_fields``.
     """
     rate, scale, y, layers, steps, branch = _arguments(lr, gamma0, depth, steps, target, branch)
+    arguments.flag("responses", responses)
     shape = arguments.broadcast(lr=rate, gamma0=scale, target=y)
     rate, a, y = (np.broadcast_to(v, shape).ravel() for v in (rate, scale * np.abs(y), y))
     f = np.zeros((steps + 1, rate.size))
@@ -151,6 +152,7 @@ def linear_kernels(
         naming the argument.
     """
     rate, scale, y, layers, steps, branch = _arguments(lr, gamma0, depth, steps, target, branch)
+    arguments.flag("responses", responses)
     y0 = arguments.one("target", y)
     if y0 == 0:
         raise arguments.refuse("target", target, "a number other than 0")

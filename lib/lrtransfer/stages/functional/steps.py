@@ -113,6 +113,7 @@ def minimise_stage(loss: SampleLoss, begin: ArrayLike, lam: float, *, linearised
 
     f0 = predictions("begin", begin, loss)
     pull = arguments.one("lam", arguments.positive("lam", lam))
+    arguments.flag("linearised", linearised)
     slope = loss.gradient(f0)
 
     def objective(flat: Array) -> tuple[float, Array]:

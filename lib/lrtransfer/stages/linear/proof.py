@@ -90,7 +90,7 @@ def potential(run: StagesRun, *, factor: bool = True) -> Array:
     """
     a = _Along(run)
     phi = a.phi
-    if not factor:
+    if not arguments.flag("factor", factor):
         return phi
     t = np.arange(phi.shape[0]).reshape(-1, *(1,) * (phi.ndim - 1))
     with np.errstate(over="ignore"):
