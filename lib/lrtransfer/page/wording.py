@@ -10,7 +10,7 @@ import html
 import re
 
 GREEK = {
-    **dict(zip("alpha beta gamma delta epsilon eta theta kappa lambda".split(), "αβγδεηθκλ", strict=True)),
+    **dict(zip("alpha beta gamma delta epsilon zeta eta theta kappa lambda".split(), "αβγδεζηθκλ", strict=True)),
     **dict(zip("mu xi rho sigma tau phi chi psi omega".split(), "μξρστφχψω", strict=True)),
     **dict(zip("Delta Sigma Phi Psi Lambda Theta".split(), "ΔΣΦΨΛΘ", strict=True)),
 }
