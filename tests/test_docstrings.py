@@ -19,7 +19,8 @@ ROOMS = ("depth", "width", "layers", "residual", "stages", "practice", "rates", 
 FILES = (
     *(f"sweeps.{name}" for name in ("devices", "driver", "executors", "keys", "optimisers", "progress", "recorder")),
     *(f"sweeps.{name}" for name in ("records", "run", "settings_file", "sweep", "task", "task_registry")),
-    *(f"sweeps.store.{name}" for name in ("export", "finished_runs", "lock", "run_rows", "sqlite_file")),
+    *(f"sweeps.store.{name}" for name in ("aside", "drives", "export", "finished_runs", "lock", "opening")),
+    *(f"sweeps.store.{name}" for name in ("run_rows", "sqlite_file")),
     *("modules.checked_functions", "modules.watching"),
     # numerics.arguments is not among them: all of it takes a name, a value and its bounds, and gives the value back.
     *(f"numerics.{name}" for name in ("estimates", "fits", "jackknife", "lazy_gaussian", "random")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -108,8 +109,10 @@ def _sentence(error: Exception) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; a refused argument prints its sentence and gives exit status 2, a failed run 1."""
     try:
-        arguments = _parser().parse_args(argv)
-        print(arguments.run(arguments), flush=True)
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda text, *_: print(f"lrtransfer: {text}", file=sys.stderr, flush=True)
+            arguments = _parser().parse_args(argv)
+            print(arguments.run(arguments), flush=True)
     except BrokenPipeError:  # the reader of a pipe has seen enough: let the flush at exit go nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:

@@ -83,7 +83,7 @@ def test_train_sweep_waits_its_turn_and_writes_a_group_at_once(path, monkeypatch
     written, asked = [], threading.Event()
     original = Store.put_many
 
-    def put_many(store: Store, rows: Any) -> None:
+    def put_many(store: Store, rows: Any, **_: Any) -> None:
         rows = list(rows)
         written.append(len(rows))
         original(store, rows)

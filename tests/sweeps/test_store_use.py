@@ -188,7 +188,7 @@ def test_kill_minus_nine_leaves_whole_rows_only(path):
 def test_a_run_that_is_gone_when_it_is_read_is_named(path, monkeypatch):
     sweep = Sweep((Curve(MLP, (0.1, 0.2)),), seeds=(0, 1))
     original = Store.put_many
-    monkeypatch.setattr(Store, "put_many", lambda store, rows: original(store, list(rows)[:-1]))
+    monkeypatch.setattr(Store, "put_many", lambda store, rows, **_: original(store, list(rows)[:-1]))
     with pytest.raises(RunError, match=r"mlp of depth 3 and width 16 at rate 0\.2, seed 1, is not in .*store\.sqlite"):
         run(sweep, path, device="cpu")
     monkeypatch.undo()

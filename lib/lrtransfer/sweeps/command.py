@@ -10,8 +10,8 @@ from typing import Any
 from lrtransfer.sweeps.executors import check_address
 from lrtransfer.sweeps.run import DEVICES, ready, run
 from lrtransfer.sweeps.settings_file import read_sweep, shipped
-from lrtransfer.sweeps.store import Store
 from lrtransfer.sweeps.store.export import SUFFIXES, export
+from lrtransfer.sweeps.store.opening import store_for, stored_of
 from lrtransfer.sweeps.sweep import Sweep, labels, summary
 from lrtransfer.sweeps.task_registry import task_of
 
@@ -31,6 +31,7 @@ def add_commands(commands: Any) -> None:
     sweep.add_argument("--export", metavar="FILE", help="then write all runs of the store to a .csv or .parquet file")
     sweep.add_argument("--progress", action=argparse.BooleanOptionalAction, help="a bar (default: on a terminal)")
     sweep.add_argument("--wait", action="store_true", help="wait for another process that trains for the same store")
+    sweep.add_argument("--again", action="store_true", help="train again what other versions of the packages made")
     sweep.add_argument("--dry-run", action="store_true", help="only say what there is to do")
     sweep.add_argument("--list", action="store_true", help="the files that come with lrtransfer")
     sweep.set_defaults(run=_sweep)
@@ -53,13 +54,15 @@ def _sweep(arguments: argparse.Namespace) -> str:
         raise ValueError(f"--export {arguments.export} is not allowed: its name must end in .csv or .parquet.")
     if arguments.workers is not None:
         check_address(arguments.workers)
+    if arguments.store == "":
+        raise ValueError("--store '' is not allowed: name a file, or leave --store out.")
     path = Path(arguments.store or Path("runs") / f"{Path(arguments.settings).stem}.sqlite")
     if arguments.dry_run:
         return _plan(sweep, path)
     keys = sweep.keys
-    if arguments.workers is None and _stored(sweep, path) < len(keys):
+    if arguments.workers is None and stored_of(keys, path) < len(keys):
         ready(sweep, arguments.device)  # before there is a store
-    with Store(path) as store:
+    with store_for(keys, path, again=arguments.again) as store:
         print(f"{sweep.title or path.stem}: {len(keys)} runs, {len(store.has(keys))} of them in {path} already")
         sys.stdout.flush()
         try:
@@ -70,6 +73,7 @@ def _sweep(arguments: argparse.Namespace) -> str:
                 device=arguments.device,
                 progress=arguments.progress,
                 wait=arguments.wait,
+                again=arguments.again,
             )
         except KeyboardInterrupt:
             done = len(store.has(keys))
@@ -91,16 +95,9 @@ def _plan(sweep: Sweep, path: Path) -> str:
         lines.append(f"{name:{wide}}  {steps:<6}  {batch:<5}  {len(curve.lrs)}: {low:.4g} to {high:.4g}")
     total = f"{len(sweep)} runs of {len(sweep.curves)} curves with {len(sweep.seeds)} seeds"
     if path.is_file():
-        total += f", {_stored(sweep, path)} of them in {path} already"
+        total += f", {stored_of(sweep.keys, path)} of them in {path} already"
     data = ", ".join(sorted({task_of(curve.settings).data(curve.settings) for curve in sweep.curves}))
     return "\n".join([*lines, f"data: {data}", total])
-
-
-def _stored(sweep: Sweep, path: Path) -> int:
-    if not path.is_file():
-        return 0
-    with Store(path, read_only=True) as store:
-        return len(store.has(sweep.keys))
 
 
 def _export(arguments: argparse.Namespace) -> str:

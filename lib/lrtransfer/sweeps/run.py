@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import Any
@@ -19,7 +19,9 @@ from lrtransfer.sweeps.executors import Dask, Here, Pool, check_address, dask_ex
 from lrtransfer.sweeps.keys import group_name, kind_of, run_keys
 from lrtransfer.sweeps.progress import Bar, Silent, reporter
 from lrtransfer.sweeps.store import Store, StoreError
+from lrtransfer.sweeps.store.aside import Keeper, take_in
 from lrtransfer.sweeps.store.lock import remember, sole_driver
+from lrtransfer.sweeps.store.opening import made_by_others, name_others, store_for
 from lrtransfer.sweeps.store.run_rows import run_row
 from lrtransfer.sweeps.sweep import Curve, CurveResult, Sweep
 from lrtransfer.sweeps.task_registry import Run, task_of
@@ -35,6 +37,7 @@ def run(
     progress: bool | None = None,
     in_flight: int | None = None,
     wait: bool = False,
+    again: bool = False,
 ) -> tuple[CurveResult, ...]:
     """Train what the store lacks of a sweep, store it, and return all curves.
 
@@ -75,6 +78,9 @@ def run(
         twice the cores of this machine for other pools, and 64 elsewhere.
     wait
         Whether to wait for another process that trains for the same store.
+    again
+        Whether to train again what other versions of lrtransfer or of torch made. What they made is named in an
+        ``OtherVersionsWarning`` otherwise, for results can differ from one version to another.
 
     Returns
     -------
@@ -101,14 +107,19 @@ def run(
         )
     if in_flight is not None:
         in_flight = count("in_flight", in_flight, minimum=1)
-    if not isinstance(wait, bool):
-        raise refuse("wait", wait, "True or False")
+    for name, flag in (("wait", wait), ("again", again)):
+        if not isinstance(flag, bool):
+            raise refuse(name, flag, "True or False")
     if not isinstance(store, (Store, str, os.PathLike)):
         raise refuse("store", store, "an open Store, or a file's name")
     runs = [run for curve in sweep.curves for run in sweep.runs(curve)]
     with ExitStack() as stack:
-        opened = store if isinstance(store, Store) else stack.enter_context(Store(store))
-        if sweep.keys - opened.has(sweep.keys):  # a sweep that is done needs no torch, no device and no workers
+        opened = store if isinstance(store, Store) else stack.enter_context(store_for(sweep.keys, store, again=again))
+        others = made_by_others(opened, sweep.keys)
+        if others and not again:
+            name_others(opened, others)
+        # A sweep that is done needs no torch, no device and no workers.
+        if sweep.keys - opened.has(sweep.keys) or (others and again):
             if executor is None and workers is None:
                 ready(sweep, device)
             if workers is not None:
@@ -125,6 +136,7 @@ def run(
                     in_flight=in_flight,
                     split=True,
                     wait=wait,
+                    again=others if again else (),
                 )
             except Exception as error:
                 if isinstance(error, StoreError) or not isinstance(executor, Dask) or not executor.is_gone(error):
@@ -168,6 +180,7 @@ def curves_of(
     in_flight: int | None = None,
     split: bool = False,
     wait: bool = True,
+    again: Collection[str] = (),
 ) -> list[Array]:
     """The curves of runs: from a store if they are there, else trained, and put there.
 
@@ -185,6 +198,8 @@ def curves_of(
         as in a ``Sweep``
     split
         whether to make groups small enough that there is one for every worker
+    again
+        keys of runs to train though a ``Store`` has them
 
     Returns
     -------
@@ -208,7 +223,7 @@ def curves_of(
 
     def keep_together(group: Group, trained: Trained) -> None:
         seconds = trained.seconds / len(group.runs)
-        store.put_many(
+        keeper.put(
             run_row(run.settings, run.lr, run.seed, curve, seconds, trained.device, precision, trained.versions)
             for run, curve in zip(group.runs, trained.curves.T, strict=True)
         )
@@ -239,11 +254,15 @@ def curves_of(
         if len(found) < len(each):
             drive(each.keys() - found.keys(), keep, shared=False)
         return [found[run.key] for run in runs]
-    if each.keys() - store.has(each):
+    if (each.keys() - store.has(each)) | set(again):
         with sole_driver(store, wait=wait, note=partial(print, flush=True)):
-            missing = each.keys() - store.has(each)  # another process may have done the rest while this one waited
+            take_in(store)
+            # Another process may have done the rest while this one waited.
+            missing = (each.keys() - store.has(each)) | made_by_others(store, again).keys()
             if missing:
+                keeper = Keeper(store, again=bool(again))
                 drive(missing, keep_together, shared=True)
+                keeper.finish()
     return [_stored(store, run, precision) for run in runs]
 
 

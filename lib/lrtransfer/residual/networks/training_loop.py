@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import uuid
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -29,6 +30,10 @@ from lrtransfer.residual.networks.stacked import Stacked
 from lrtransfer.sweeps.task_registry import CheckpointError
 
 MOVED_AT_ONCE = 2**32  # bytes of training images that move to the device as a whole; more go batch by batch
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be written, as on a full disk: training goes on without it."""
 
 
 class Engine(Protocol):
@@ -174,8 +179,6 @@ def _on_device(data: Dataset, device: torch.device) -> Callable[[NDArray[np.int6
 
 @contextmanager
 def _quiet_about_read_only() -> Iterator[None]:
-    import warnings
-
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
         yield
@@ -193,17 +196,26 @@ def _write(
         "batches": batches.state(),
         "engine": engine.state(),
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")  # two threads or machines may be at it
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with beside.open("wb") as file:
             torch.save(saved, file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, path)
-    except BaseException:  # a full disk above all: half a file would only fill it further
-        beside.unlink(missing_ok=True)
-        raise
+    except BaseException as error:  # a full disk above all: half a file would only fill it further
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+        if not isinstance(error, OSError | RuntimeError):  # torch has its own error where a write falls short
+            raise
+        reason = (isinstance(error, OSError) and error.strerror) or str(error).splitlines()[0]
+        warnings.warn(
+            f"checkpoint '{path}' could not be written ({reason}): training goes on, and a run that is stopped now "
+            "begins at the checkpoint before, or anew.",
+            CheckpointWarning,
+            stacklevel=2,
+        )
 
 
 def _read(path: Path, key: str) -> dict[str, Any]:

@@ -20,11 +20,12 @@ from lrtransfer.sweeps.store.sqlite_file import StoreError, StoreFile
 
 
 class Store(StoreFile):
-    """The store in a file, made if there is none; a context manager, or call ``close``.
+    """The store in a file, made if there is none or an empty one; a context manager, or call ``close``.
 
     An object belongs to the thread that made it; processes and threads may each open the file, all on one machine:
     SQLite's locks do not reach over a network drive. A write is one transaction: after ``kill -9`` or loss of power the
-    file holds it whole or not at all.
+    file holds it whole or not at all. On a drive that has no locks, ``locks`` is False, and one process at a time may
+    have the file open.
 
     Parameters
     ----------
@@ -38,7 +39,8 @@ class Store(StoreFile):
     Raises
     ------
     StoreError
-        where the file is no store, was written by another version or is damaged.
+        where the file is no store, was written by another version or is damaged; its kinds ``NotBegun`` for an empty
+        file to be read, and ``StoreBusy`` for one that another program holds for more than a minute.
     FileNotFoundError
         for a missing file without ``create``, or to be read only.
     """
@@ -105,13 +107,15 @@ class Store(StoreFile):
         """
         self.put_many([run_row(settings, lr, seed, curve, seconds, device, precision, versions())])
 
-    def put_many(self, rows: Iterable[tuple[Any, ...]]) -> None:
+    def put_many(self, rows: Iterable[tuple[Any, ...]], *, again: bool = False) -> None:
         """Store rows in one transaction; their checkpoints are for them no more.
 
         Parameters
         ----------
         rows
             of ``run_row``
+        again
+            whether they take the place of runs that are there already, which otherwise stay as they are
 
         Raises
         ------
@@ -120,7 +124,9 @@ class Store(StoreFile):
         """
         rows = list(rows)
         with self.transaction() as db:
-            db.executemany(f"INSERT OR IGNORE INTO runs VALUES ({', '.join('?' * 13)})", rows)
+            db.executemany(
+                f"INSERT OR {'REPLACE' if again else 'IGNORE'} INTO runs VALUES ({', '.join('?' * 13)})", rows
+            )
             db.executemany("DELETE FROM checkpoints WHERE key = ?", [(row[0],) for row in rows])
 
     def has(self, keys: Iterable[str]) -> set[str]:
@@ -139,6 +145,24 @@ class Store(StoreFile):
             return {
                 key for key in keys if self.connection.execute("SELECT 1 FROM runs WHERE key = ?", (key,)).fetchone()
             }
+
+    def versions_of(self, keys: Iterable[str]) -> dict[str, str]:
+        """The versions that made those of some runs that the store has.
+
+        Parameters
+        ----------
+        keys
+            of ``run_key``
+
+        Returns
+        -------
+        dict of str to str
+            JSON, as the rows have it, by key.
+        """
+        query = "SELECT versions FROM runs WHERE key = ?"
+        with self._named_errors():
+            found = {key: self.connection.execute(query, (key,)).fetchone() for key in keys}
+        return {key: str(row[0]) for key, row in found.items() if row is not None}
 
     def __len__(self) -> int:
         """The number of finished runs."""

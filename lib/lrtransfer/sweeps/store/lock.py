@@ -12,8 +12,9 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
+from lrtransfer.sweeps.store.drives import NO_LOCKS
 from lrtransfer.sweeps.store.finished_runs import Store
-from lrtransfer.sweeps.store.sqlite_file import StoreError
+from lrtransfer.sweeps.store.sqlite_file import StoreBusy, StoreError
 
 
 @contextmanager
@@ -27,7 +28,7 @@ def sole_driver(store: Store, *, wait: bool, note: Callable[[str], None]) -> Ite
     wait
         whether to wait where another driver holds it
     note
-        is told who holds it, where this one waits
+        is told who holds it, where this one waits, and of a drive that has no locks
 
     Raises
     ------
@@ -36,7 +37,7 @@ def sole_driver(store: Store, *, wait: bool, note: Callable[[str], None]) -> Ite
     """
     from filelock import FileLock, Timeout
 
-    lock = FileLock(store.path.with_name(f"{store.path.name}.lock"))
+    lock = FileLock(store.path.with_name(f"{store.path.name}.lock"))  # releasing it is allowed where it is not held
     try:
         lock.acquire(timeout=0)
     except Timeout:
@@ -45,11 +46,17 @@ def sole_driver(store: Store, *, wait: bool, note: Callable[[str], None]) -> Ite
             raise StoreError(f"{held}. Wait for it, with wait=True or --wait, or name another store.") from None
         note(f"{held}; waiting for it")
         lock.acquire()
+    except (OSError, NotImplementedError) as error:  # some network and mounted drives
+        if isinstance(error, OSError) and error.errno not in NO_LOCKS:
+            raise
+        note(f"the drive of store '{store.path}' has no locks: see to it that one process at a time trains for it")
     try:
         now = datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
         _sign(store, f"process {os.getpid()} on {platform.node()} since {now}")
         try:
             yield
+        except StoreBusy:  # to tidy up it would wait once more
+            raise
         except BaseException:  # what went wrong first is what to tell
             with suppress(StoreError, OSError):
                 _leave(store)

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lrtransfer.numerics.arguments import refuse
+from lrtransfer.sweeps.store import drives
 
 VERSION = 3  # 2: the checksum covers the whole row; 3: one driver at a time, and no claims on runs
 _APPLICATION = 0x6C727472  # "lrtr" in the file's header: tells a store from any other SQLite file
@@ -38,6 +39,14 @@ _FROM_2 = (  # a flight was what trains together, and its name that of its check
 
 class StoreError(ValueError):
     """A store that is refused: no store, of another version, damaged, or holding other settings under a key."""
+
+
+class NotBegun(StoreError):
+    """An empty file: a store of which nothing was written yet, as where its first process was killed at once."""
+
+
+class StoreBusy(StoreError):
+    """A store that another program holds for longer than this one waits."""
 
 
 def is_busy(error: sqlite3.Error) -> bool:
@@ -80,39 +89,32 @@ class StoreFile:
         there = self.path.is_file()
         if not there and (read_only or not create):
             raise FileNotFoundError(f"there is no store '{self._shown}'; `lrtransfer sweep` makes one")
-        if there and self.path.stat().st_size == 0 and (read_only or not create or self._was_used()):
-            raise StoreError(f"store = '{self._shown}' is not allowed: the file is empty, it holds no store.")
+        if there and read_only and drives.holds(drives.journal_of(self.path)):
+            drives.roll_back(self.path)
+        if there and self.path.stat().st_size == 0:
+            self._empty(made=create and not read_only)
         if not read_only:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-        for mode in ("mode=ro", "mode=ro&immutable=1") if read_only else ("mode=rwc",):
-            try:
-                with self._named_errors():
-                    self.connection = self._connect(mode)
-                break
-            except StoreError as error:
-                # Without permission to write beside it, SQLite reads a store with a log only if told that nobody
-                # writes; but then it does not see what is still in the log.
-                if mode != "mode=ro" or not isinstance(error.__cause__, sqlite3.OperationalError) or self._logged():
-                    raise
+        with self._named_errors():
+            self.connection, self.locks = drives.connected(
+                self.path, self._take, read_only=read_only, timeout=_PATIENCE
+            )
 
-    def _connect(self, mode: str) -> sqlite3.Connection:
-        uri = f"{self.path.as_uri()}?{mode}"
-        self.connection = sqlite3.connect(uri, timeout=_PATIENCE, isolation_level=None, uri=True)
-        try:
-            self._prepare()
-        except BaseException:
-            self.connection.close()
-            raise
-        return self.connection
+    def _take(self, connection: sqlite3.Connection, log: bool) -> None:
+        self.connection = connection
+        self._prepare(log and not self._read_only)
 
-    def _logged(self) -> bool:
-        """Whether rows are in the write-ahead log that are not in the file yet."""
-        log = self.path.with_name(self.path.name + "-wal")
-        return log.is_file() and log.stat().st_size > 0
-
-    def _was_used(self) -> bool:
-        """Whether an empty file once was more than that: only a store has a log or checkpoints beside it."""
-        return self._logged() or self.checkpoints.exists()
+    def _empty(self, *, made: bool) -> None:
+        """Refuse an empty file, unless a store is to be made of it and it never was one."""
+        begins = f"store = '{self._shown}' is not allowed: the file is empty"
+        # Only a store has a log or checkpoints beside it.
+        if drives.holds(drives.log_of(self.path)) or self.checkpoints.exists():
+            raise StoreError(
+                f"{begins}, but what lies beside it says that it was a store once. Put the store back, or remove "
+                f"'{self._shown}-wal' and '{self._shown}.checkpoints' too and start anew."
+            )
+        if not made:
+            raise NotBegun(f"{begins}, it holds no store.")
 
     @property
     def checkpoints(self) -> Path:
@@ -168,10 +170,12 @@ class StoreFile:
                     raise
                 time.sleep(0.01)
 
-    def _prepare(self) -> None:
-        """Check the file, or make the tables in an empty one."""
-        if not self._read_only and self._identity() == (0, 0, 0):
-            self._log_ahead()
+    def _prepare(self, log: bool) -> None:
+        """Check the file, or make the tables in an empty one; then a log, if it may have one."""
+        if self._identity() == (0, 0, 0):
+            if self._read_only:
+                raise NotBegun(f"store = '{self._shown}' is not allowed: the file is empty, it holds no store.")
+            # Before there is a log, so that a kill leaves an empty file and not one with a log beside it.
             with self.transaction() as db:
                 if self._identity() == (0, 0, 0):  # another process may have been first
                     for statement in _SCHEMA:
@@ -188,7 +192,7 @@ class StoreFile:
                 f"store = '{self._shown}' is not allowed: it has version {version}, this lrtransfer reads and writes "
                 f"version {VERSION} (and takes over 2). Use the lrtransfer that wrote it, or start a new file."
             )
-        if not self._read_only:
+        if log:
             self._log_ahead()
         problems = [row[0] for row in self.connection.execute("PRAGMA quick_check(1)")]
         if problems != ["ok"]:
@@ -238,6 +242,9 @@ class StoreFile:
         except sqlite3.OperationalError as error:  # full disk, no permission, a lock that is never freed
             if "UTF-8" in str(error):
                 raise self._damaged(str(error)) from error
+            if is_busy(error):
+                held = f"store = '{self._shown}' cannot be used: another program has held it for {_PATIENCE:g} s"
+                raise StoreBusy(f"{held} ({error}).") from error
             raise StoreError(f"store = '{self._shown}' cannot be used: {error}.") from error
         except sqlite3.DatabaseError as error:
             if "not a database" in str(error):
