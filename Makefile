@@ -1,6 +1,7 @@
 # make book   build the site            make test   lint, types, tests, notebooks, browser checks
 # make fast   lint, types, every test that needs no site; ROOM=depth for one room
 # make serve  open it on localhost      make bench  timings
+# make pdf    the whole book as one file
 # TORCH_INDEX=ADDRESS takes torch alone from that package index: a CPU build without CUDA libraries, for example
 PYTHON ?= python3
 VENV := .venv
@@ -10,7 +11,7 @@ FRESH ?= $(if $(CI),1)
 PORT ?= 8000
 SOURCES := lib tests tools
 
-.PHONY: setup book serve test fast check notebooks picture bench clean
+.PHONY: setup book serve test fast check notebooks picture pdf bench clean
 .DEFAULT_GOAL := book
 
 setup: $(READY)
@@ -29,6 +30,9 @@ serve: book
 
 notebooks: $(READY)
 	$(BIN)/python tools/notebooks/notebooks.py
+
+pdf: book
+	$(BIN)/python tools/build/pdf.py
 
 picture: book
 	$(BIN)/python tools/build/picture.py

@@ -64,3 +64,21 @@ document.fonts.ready.then(() => {
   const widths = new ResizeObserver((entries) => entries.forEach((entry) => fit(entry.target)));
   for (const formula of document.querySelectorAll(".lr-formula")) widths.observe(formula);
 });
+
+// Print shows what is folded, but code, and prints light from the dark theme.
+let afterwards = [];
+addEventListener("beforeprint", () => {
+  const root = document.documentElement;
+  const folds = [...document.querySelectorAll("article details:not(.hide):not([open])")];
+  const theme = root.dataset.theme;
+  folds.forEach((fold) => (fold.open = true));
+  root.dataset.theme = "light";
+  afterwards.push(() => {
+    folds.forEach((fold) => (fold.open = false));
+    root.dataset.theme = theme;
+  });
+});
+addEventListener("afterprint", () => {
+  afterwards.forEach((undo) => undo());
+  afterwards = [];
+});
