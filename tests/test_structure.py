@@ -21,6 +21,7 @@ ALLOWED = {
     **{paper: set(SHARED) for paper in PAPERS},
     "practice": {*SHARED, *PAPERS},
     "exercises": {*SHARED, *PAPERS, "practice"},
+    "synthesis": {*SHARED, *PAPERS},
     "cli": {*SHARED, "depth", "practice"},
 }
 MOST_LINES, MOST_MODULES = 325, 14

@@ -61,6 +61,12 @@ RIGHT = {
     "practice.4": 1 / 2,
     "practice.5": 1,
     "practice.7": "new losses, and the old ones stay",
+    "synthesis.1": 8000,
+    "synthesis.2": [4 / 13, 1 / 3],
+    "synthesis.3": [-7 / 8, -7 / 8 + math.log2((2**0.5 - 1) / (2 ** (1 / 16) - 1))],
+    "synthesis.4": [math.hypot(5 / 6, 11 / 6) / 10, math.hypot(2 / 9, 11 / 9) / 10],
+    "synthesis.5": [2**2.25, 9 / 8 * 2**0.5],
+    "synthesis.6": [1.8, 5],
 }
 KNOWN = {name: answer for chapter in CHAPTERS for name, answer in exercises(chapter).items()}
 NUMBERS = [name for name, answer in KNOWN.items() if not answer.options]

@@ -12,7 +12,7 @@ import book_numbers
 
 ROOT = Path(__file__).resolve().parents[2]
 BOOK = ROOT / "book"
-CHAPTERS = ("depth", "width", "residual", "layers", "stages")
+CHAPTERS = ("depth", "width", "residual", "layers", "stages", "synthesis")
 NOTATION = (BOOK / "notation.md").read_text("utf8")
 ONCE = 2  # a letter that stands once on a page is explained where it stands
 # Letters that are no symbols of their own.
@@ -22,6 +22,7 @@ EXCEPT = {
     "residual": set(),
     "layers": set(),
     "stages": set(),
+    "synthesis": set(),
 }
 
 

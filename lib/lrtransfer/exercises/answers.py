@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from lrtransfer.numerics.arguments import choice, finite, refuse
 from lrtransfer.numerics.arrays import Array
 
-CHAPTERS = ("depth", "width", "residual", "layers", "stages", "practice")
+CHAPTERS = ("depth", "width", "residual", "layers", "stages", "practice", "synthesis")
 _BANDS = ((1.1, "less than 10 %"), (2.0, "less than a factor of 2"), (10.0, "less than a factor of 10"))
 
 
@@ -130,7 +130,7 @@ def exercises(chapter: str) -> Mapping[str, Answer]:
     Parameters
     ----------
     chapter
-        "depth", "width", "residual", "layers", "stages" or "practice"
+        "depth", "width", "residual", "layers", "stages", "practice" or "synthesis"
 
     Returns
     -------

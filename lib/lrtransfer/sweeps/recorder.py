@@ -23,9 +23,8 @@ from lrtransfer.numerics.arguments import refuse
 from lrtransfer.sweeps import records
 from lrtransfer.sweeps.progress import bar
 
-MODULES = tuple(
-    f"lrtransfer.{room}.recorded" for room in ("depth", "width", "residual", "layers", "stages", "practice")
-)
+ROOMS = ("depth", "width", "residual", "layers", "stages", "practice", "synthesis")
+MODULES = tuple(f"lrtransfer.{room}.recorded" for room in ROOMS)
 
 
 class Sitting:
