@@ -21,8 +21,15 @@ from lrtransfer.residual.recorded import best_of, read
 from lrtransfer.sweeps.sweep import CurveResult
 
 # By optimiser and condition: octaves of best rate by every factor of two in the batch or in the updates; for "warmup",
-# octaves from none to one over half of the updates. Value, standard error over seeds.
-OCTAVES: dict[tuple[str, str], tuple[float, float]] = {}
+# octaves from none to one over half of the updates. Value, standard error over seeds; inf where it is only a bound.
+OCTAVES: dict[tuple[str, str], tuple[float, float]] = {
+    ("sgd", "batch"): (0.33, 0.04),
+    ("sgd", "steps"): (0.10, math.inf),
+    ("sgd", "warmup"): (0.07, 0.33),
+    ("adam", "batch"): (0.25, 0.03),
+    ("adam", "steps"): (-0.41, 0.05),
+    ("adam", "warmup"): (0.43, 0.13),
+}
 
 
 @dataclass(frozen=True)
