@@ -185,3 +185,17 @@ def test_two_layer_schedules_side_by_side():
 def test_bad_input_is_named(call, name):
     with pytest.raises(ValueError, match=name):
         call()
+
+
+@pytest.mark.parametrize("lr", [1e10, 1e160, 1e300])
+def test_what_diverges_is_inf_and_silent(lr):
+    for values in (
+        experiments.spectrum_losses(
+            experiments.haar_cosines(8, 2, np.random.default_rng(0)), [lr], [lr], 8, [0, 3, 40]
+        ),
+        experiments.signal_only_losses(lr, lr, 8, 40, draws=3, seed=0),
+        experiments.signal_only_chain_losses(lr, lr, 8, 40, draws=3, seed=0),
+    ):
+        assert np.isfinite(values[0]).all() and np.isposinf(values[-1]).all() and not np.isnan(values).any()
+    assert experiments.equispaced_loss(lr, 16, 40, 16) == np.inf == experiments.scheduled_loss([0.1] * 40, lr, 16)
+    assert np.isposinf(experiments.conserved_drift([2.0, 3.0], 8, lr, 40, seed=0, schedule="norm")).all()

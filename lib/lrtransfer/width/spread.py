@@ -18,6 +18,7 @@ from scipy.special import ndtr
 
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.arrays import Array
+from lrtransfer.numerics.overflow import or_inf
 from lrtransfer.width.data import limit_lr_of, regression
 from lrtransfer.width.network import draw, one_step
 from lrtransfer.width.optimum import coefficient_table, excess, interval_argument, minimise_polynomial, report_edges
@@ -164,7 +165,8 @@ def grid_argmin(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike, lrs: ArrayL
     if rates.ndim != 1 or rates.size == 0:
         raise arguments.refuse("lrs", rates.shape, "a list of rates (the value is its shape)")
     flat = table.reshape(-1, *table.shape[-2:])
-    losses = excess(flat, data, rates[None]).reshape(*table.shape[:-2], rates.size)
+    with np.errstate(all="ignore"):
+        losses = or_inf(excess(flat, data, rates[None])).reshape(*table.shape[:-2], rates.size)
     best = rates[np.argmin(losses.mean(axis=-2) if arguments.flag("average", average) else losses, axis=-1)]
     report_edges(best, float(rates.min()), float(rates.max()))
     return best

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.arrays import Array
+from lrtransfer.numerics.overflow import or_inf
 from lrtransfer.width.data import regression
 
 
@@ -33,7 +34,7 @@ def two_step_form(lrs: ArrayLike, X: ArrayLike, y: ArrayLike, hidden_layers: int
     Returns
     -------
     array
-        Shape lrs.shape + (d,).
+        Shape lrs.shape + (d,); inf where it overflows.
 
     Raises
     ------
@@ -49,18 +50,20 @@ def two_step_form(lrs: ArrayLike, X: ArrayLike, y: ArrayLike, hidden_layers: int
     eta = rates.reshape(-1, 1)
     start = data.gradient(np.zeros(data.d))  # u_0, (d,)
     unit, s = start / np.linalg.norm(start), eta * np.linalg.norm(start) / math.sqrt(data.d)  # s (R, 1)
-    theta = -eta * layers / data.d * start  # (R, d)
-    u = data.gradient(theta.T).T
-    along = u @ unit[:, None]  # (R, 1)
+    with np.errstate(all="ignore"):
+        theta = -eta * layers / data.d * start  # (R, d)
+        u = data.gradient(theta.T).T
+        along = u @ unit[:, None]  # (R, 1)
     h: dict[int, Array] = {}
-    for j in range(layers, 0, -1):
-        h[j] = 1 + s**2 * _squares(layers - j)
-        for i in range(j + 1, layers + 1):
-            between = sum((i - k) * (i + k - 1) * (k - j) * (2 * layers + 1 - k - j) / 4 for k in range(j + 1, i))
-            h[j] = h[j] - h[i] * s * along / math.sqrt(data.d) * (layers * (i - j) + s**2 * between)
-        h[j] = -eta * h[j]
-        theta = theta + h[j] * (u + s**2 * _squares(j - 1) * along * unit) / data.d
-    return theta.reshape(*rates.shape, data.d)
+    with np.errstate(all="ignore"):
+        for j in range(layers, 0, -1):
+            h[j] = 1 + s**2 * _squares(layers - j)
+            for i in range(j + 1, layers + 1):
+                between = sum((i - k) * (i + k - 1) * (k - j) * (2 * layers + 1 - k - j) / 4 for k in range(j + 1, i))
+                h[j] = h[j] - h[i] * s * along / math.sqrt(data.d) * (layers * (i - j) + s**2 * between)
+            h[j] = -eta * h[j]
+            theta = theta + h[j] * (u + s**2 * _squares(j - 1) * along * unit) / data.d
+    return or_inf(theta).reshape(*rates.shape, data.d)
 
 
 def _squares(count: int) -> float:

@@ -15,6 +15,7 @@ from lrtransfer.layers.circle import in_critical_units, one_number, squared, wid
 from lrtransfer.layers.slider import rule
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.arrays import Array, Complex
+from lrtransfer.numerics.overflow import inf_from_overflow
 
 
 def circle_points(theta: ArrayLike) -> Complex:
@@ -61,7 +62,8 @@ def products(z: Complex, kappa1: ArrayLike, kappa2: ArrayLike, h: int, steps: in
     Returns
     -------
     array
-        (steps + 1,) + the shape of z. Its error |z - product|^2 is the mode's share of the loss.
+        (steps + 1,) + the shape of z; inf from where a mode diverges. Its error |z - product|^2 is the mode's share of
+        the loss.
 
     Raises
     ------
@@ -78,11 +80,13 @@ def products(z: Complex, kappa1: ArrayLike, kappa2: ArrayLike, h: int, steps: in
     points = np.asarray(z, dtype=complex)
     one = two = np.full(points.shape, width**-0.25, dtype=complex)
     out = [one * two]
-    for k1, k2 in zip(one_rate, two_rate, strict=True):
-        e = points - one * two
-        one, two = one + k1 * e * two.conj(), two + k2 * e * one.conj()
-        out.append(one * two)
-    return np.array(out)
+    with np.errstate(all="ignore"):
+        for k1, k2 in zip(one_rate, two_rate, strict=True):
+            e = points - one * two
+            one, two = one + k1 * e * two.conj(), two + k2 * e * one.conj()
+            out.append(one * two)
+    path = np.array(out)
+    return np.where(np.logical_and.accumulate(np.isfinite(path), axis=0), path, np.inf)
 
 
 def equispaced_loss(lr: float, h: int, steps: int, angles: int) -> float:
@@ -114,7 +118,10 @@ def equispaced_loss(lr: float, h: int, steps: int, angles: int) -> float:
     number, width = arguments.count("angles", angles, minimum=1), width_argument(h)
     kappa = one_number("lr", in_critical_units("lr", lr, width))
     z = circle_points(np.pi * np.arange(number + 1) / number)
-    f = squared(z - products(z, kappa, kappa, width, steps)[-1])
+    with np.errstate(over="ignore"):
+        f = squared(z - products(z, kappa, kappa, width, steps)[-1])
+    if not np.isfinite(f).all():
+        return float("inf")
     mean = (f.sum() - (f[0] + f[-1]) / 2) / number
     return float(((width - 1) * mean + (f[0] + f[-1]) / 2) / width)
 
@@ -151,7 +158,8 @@ def scheduled_loss(splits: Sequence[float] | Array, lr: float, h: int) -> float:
     z = np.append(-np.cos(s) + 1j * np.sin(s), [-1.0, 1.0])
     average = np.append((width - 1) / width * weights, [0.5 / width, 0.5 / width])
     last = products(z, kappa * (1 + delta), kappa * (1 - delta), width, delta.size)[-1]
-    return float(np.abs(z - last) ** 2 @ average)
+    with np.errstate(over="ignore"):
+        return float(np.abs(z - last) ** 2 @ average)
 
 
 def spectrum_losses(cosines: ArrayLike, lr1: ArrayLike, lr2: ArrayLike, h: int, steps: Sequence[int]) -> Array:
@@ -172,7 +180,7 @@ def spectrum_losses(cosines: ArrayLike, lr1: ArrayLike, lr2: ArrayLike, h: int, 
     -------
     array
         The mean of |e|^2 over the eigenvalues, (len(steps), draws, n). Modes come in conjugate pairs, so the sign of
-        theta does not matter.
+        theta does not matter. Inf from where a run diverges.
 
     Raises
     ------
@@ -191,9 +199,10 @@ def spectrum_losses(cosines: ArrayLike, lr1: ArrayLike, lr2: ArrayLike, h: int, 
     k1, k2 = (in_critical_units(name, lr, width).reshape(-1) for name, lr in (("lr1", lr1), ("lr2", lr2)))
     one = two = np.full((*real.shape, max(k1.size, k2.size)), width**-0.25, dtype=complex)
     out = []
-    for t in range(wanted[-1] + 1):
-        e = z - one * two
-        if t in wanted:
-            out.append(squared(e).mean(axis=1))
-        one, two = one + k1 * e * two.conj(), two + k2 * e * one.conj()
-    return np.array(out)
+    with np.errstate(all="ignore"):
+        for t in range(wanted[-1] + 1):
+            e = z - one * two
+            if t in wanted:
+                out.append(squared(e).mean(axis=1))
+            one, two = one + k1 * e * two.conj(), two + k2 * e * one.conj()
+    return inf_from_overflow(out)

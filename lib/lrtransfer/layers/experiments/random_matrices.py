@@ -14,6 +14,7 @@ from lrtransfer.layers.dense import two_layer_descent
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate
+from lrtransfer.numerics.overflow import inf_from_overflow
 from lrtransfer.numerics.random import haar_orthogonal
 
 
@@ -124,10 +125,11 @@ def signal_only_losses(lr1: float, lr2: float, h: int, steps: int, *, draws: int
     number, rng = arguments.count("draws", draws, minimum=1), np.random.default_rng(arguments.count("seed", seed))
     w1, w2, m = (haar_orthogonal(width, rng, number) for _ in range(3))
     m, out = m / np.sqrt(width), []
-    for _ in range(arguments.count("steps", steps) + 1):
-        out.append(np.sum((w1 @ w2 / width - m) ** 2, axis=(1, 2)))
-        w1, w2 = w1 + one / width * m @ w2.transpose(0, 2, 1), w2 + two / width * w1.transpose(0, 2, 1) @ m
-    return np.array(out)
+    with np.errstate(all="ignore"):
+        for _ in range(arguments.count("steps", steps) + 1):
+            out.append(np.sum((w1 @ w2 / width - m) ** 2, axis=(1, 2)))
+            w1, w2 = w1 + one / width * m @ w2.transpose(0, 2, 1), w2 + two / width * w1.transpose(0, 2, 1) @ m
+    return inf_from_overflow(out)
 
 
 def signal_only_chain_losses(lr1: float, lr2: float, h: int, steps: int, *, draws: int, seed: int) -> Array:
@@ -149,13 +151,14 @@ def signal_only_chain_losses(lr1: float, lr2: float, h: int, steps: int, *, draw
     w1, w2 = haar_orthogonal(width, rng, number), haar_orthogonal(width, rng, number)
     a, beta = rng.standard_normal((2, number, width, 1)) / np.sqrt(width)
     out = []
-    for _ in range(arguments.count("steps", steps) + 1):
-        middle = w2 @ a
-        out.append(np.sum((w1 @ middle / np.sqrt(width) - beta) ** 2, axis=(1, 2)))
-        back = w1.transpose(0, 2, 1) @ beta
-        w1 = w1 + one / np.sqrt(width) * beta @ middle.transpose(0, 2, 1)
-        w2 = w2 + two / np.sqrt(width) * back @ a.transpose(0, 2, 1)
-    return np.array(out)
+    with np.errstate(all="ignore"):
+        for _ in range(arguments.count("steps", steps) + 1):
+            middle = w2 @ a
+            out.append(np.sum((w1 @ middle / np.sqrt(width) - beta) ** 2, axis=(1, 2)))
+            back = w1.transpose(0, 2, 1) @ beta
+            w1 = w1 + one / np.sqrt(width) * beta @ middle.transpose(0, 2, 1)
+            w2 = w2 + two / np.sqrt(width) * back @ a.transpose(0, 2, 1)
+    return inf_from_overflow(out)
 
 
 def haar_cosines(h: int, draws: int, rng: np.random.Generator) -> Array:

@@ -13,6 +13,7 @@ from lrtransfer.layers.schedule import SCHEDULES, LayerRun, two_layer_schedule
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate
+from lrtransfer.numerics.overflow import or_inf
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,8 @@ def conserved_drift(
     Returns
     -------
     array
-        The shape of ``power``, without unit; under the flow 0 at p = 2 for "uniform", at p = 3 for "norm".
+        The shape of ``power``, without unit, inf where the run diverged; under the flow 0 at p = 2 for "uniform", at
+        p = 3 for "norm".
 
     Raises
     ------
@@ -155,5 +157,6 @@ def conserved_drift(
     """
     p = arguments.positive("power", power)
     norms = train_three_layers(h, lr, steps, seed=seed, schedule=schedule, initialisation=initialisation).norms
-    start, end = (row[0] ** p - row[1] ** p for row in (norms[0], norms[-1]))
-    return np.abs((end - start) / start)
+    with np.errstate(all="ignore"):
+        start, end = (row[0] ** p - row[1] ** p for row in (norms[0], norms[-1]))
+        return or_inf(np.abs((end - start) / start))
