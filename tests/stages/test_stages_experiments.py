@@ -169,7 +169,7 @@ def test_the_records_in_results_hold_their_presets(name):
     if found is None:
         pytest.skip("only the package is installed")
     row = experiments.STAGES_PRESETS[recorded.PRESETS[name]]
-    assert found.settings == row.transformer and found.seeds == row.seeds
+    assert found.settings == row.transformer and set(found.seeds) <= set(row.seeds)
     assert set(found.lrs.tolist()) <= set(row.lrs) and set(found.swept.tolist()) <= set(row.swept)
     assert found.selection_seed not in found.seeds and np.isfinite(found.curves).all()
     best = dict(zip(found.tuned, found.lrs[found.selection.argmin(axis=0)].tolist(), strict=True))
