@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 import warnings
@@ -108,6 +109,8 @@ def _sentence(error: Exception) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; a refused argument prints its sentence and gives exit status 2, a failed run 1."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a title may hold letters that the terminal does not
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         with warnings.catch_warnings():
             warnings.showwarning = lambda text, *_: print(f"lrtransfer: {text}", file=sys.stderr, flush=True)

@@ -300,3 +300,23 @@ def test_checksums_are_pinned():
     assert SOURCES["tiny-imagenet"].file == "tiny-imagenet-200.zip"
     assert SOURCES["tiny-imagenet"].checksum == "md5:90528d7ca1a48142e341f4ef8d21d0de"
     assert set(SOURCES) < set(data_module.DATASETS)
+
+
+def test_a_server_that_answers_416_to_a_request_for_everything_is_told_by_that(source, server, tmp_path):
+    server.status = 416
+    with pytest.raises(DataUnavailable, match=r"could not be downloaded from .*416"):
+        fetch(source, tmp_path, progress=False)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("name", ["small.tar.gz", "small.tar.gz.part", "small.lock"])
+def test_a_folder_where_a_file_belongs_is_named(name, source, tmp_path):
+    (tmp_path / name).mkdir()
+    with pytest.raises(DataUnavailable, match=rf"{re.escape(name)}'? is a folder"):
+        load_source(source, tmp_path, progress=False)
+    assert (tmp_path / name).is_dir()
+
+
+def test_a_file_where_the_prepared_folder_belongs_is_replaced(source, tmp_path):
+    (tmp_path / "small").write_text("not a folder")
+    assert load_source(source, tmp_path, progress=False).classes == 10

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from lrtransfer.depth.slider import TRAJECTORY
 from lrtransfer.page import pictures, plots, report, sliders, style
@@ -154,6 +155,30 @@ def test_tables_show_infinity_words_and_rounded_numbers():
     assert text.splitlines()[2:] == ["| 1.235 | ∞ | word |", "| 3 | x | 0.5 |"]
     with pytest.raises(ValueError, match="rows of 2 entries"):
         report.markdown_table(["a", "b"], [[1]])
+
+
+def test_a_cell_shows_html_and_bars_as_written_and_its_mathematics_typeset():
+    cells = ["<b>x</b> & y", "a|b", r"a\|b", "`a|b<c`", r"$|x|<1$", r"$\|x\|$ of **a**", "two\nlines", "costs $5"]
+    head, _, row = report.markdown_table(["c|d", *"1234567"], [cells]).splitlines()
+    assert head == r"| c\|d | 1 | 2 | 3 | 4 | 5 | 6 | 7 |"
+    shown = r"&lt;b&gt;x&lt;/b&gt; &amp; y | a\|b | a\|b | `a\|b<c` | $\vert x\vert <1$ | $\Vert x\Vert $ of **a**"
+    assert row == f"| {shown} | two lines | costs $5 |"
+
+
+def test_a_row_has_as_many_cells_as_it_was_given_whatever_is_in_them():
+    row = ["|", r"\|", "`|`", "$|a|$", "<script>alert(1)</script>", "&lt;", "a|b|c\n|"]
+    page = MarkdownIt("commonmark").enable("table").render(report.markdown_table([*"abcdefg"], [row]))
+    assert page.count("<td>") == page.count("<th>") == 7 and "<script>" not in page
+    assert "&amp;lt;" in page  # what was written, not what it would stand for
+
+
+def test_what_is_said_is_the_text_even_where_it_names_a_file(tmp_path, monkeypatch):
+    shown: list[object] = []
+    monkeypatch.setattr("IPython.display.display", lambda *data, **how: shown.append((data, how)))
+    (tmp_path / "secret.txt").write_text("not to be shown")
+    for text in (str(tmp_path / "secret.txt"), "http://localhost/nothing", "$a$ **b**"):
+        report.say(text)
+        assert shown.pop() == (({"text/markdown": text, "text/plain": text},), {"raw": True})
 
 
 def test_the_preset_is_one_of_three_words(monkeypatch):

@@ -136,3 +136,14 @@ def test_symbols_are_read_as_they_are_printed():
         enumerate(("name", "1/sqrt(N L)", "gamma_0 sqrt(N)", "1", "gamma_0^2 N", "gamma_0/sqrt(N)", "1/(N sqrt(L))"))
     )
     np.testing.assert_allclose(symbol_values(row, 16, 4, 0.5), [1 / 8, 2, 1, 4, 1 / 8, 1 / 32])
+    numbers = dict(enumerate(("name", "1e-05", "2^3^2", "N/2/L", "(N)^(1/2)", "2 (3)", "0.25")))
+    np.testing.assert_allclose(symbol_values(numbers, 16, 4, 0.5), [1e-5, 512, 2, 4, 6, 0.25])
+
+
+@pytest.mark.parametrize(
+    "entry",
+    ["", "N +", "(N", "N)", "sqrt", "sqrt N", "1/0", "x", "N.real", "__import__('os').getpid()", "L" * 9, "9^9^9"],
+)
+def test_what_is_no_symbol_of_the_table_is_refused_and_not_run(entry):
+    with pytest.raises(ValueError, match=r"^row = .* is not allowed"):
+        symbol_values({"name": "sp", "gamma": entry}, 16, 4)

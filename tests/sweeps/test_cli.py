@@ -85,6 +85,18 @@ def test_claims_names_a_ledger_it_cannot_read(content, tmp_path, monkeypatch, ca
     assert str(path) in error and "make book" in error
 
 
+@pytest.mark.parametrize("key", ["id", "chapter", "verdict", "where"])
+@pytest.mark.parametrize("wrong", [None, 3])
+def test_a_claim_that_lacks_something_is_named(key, wrong, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "_build" / "html" / "claims.json"
+    path.parent.mkdir(parents=True)
+    whole = {"id": "depth.model", "chapter": "depth", "verdict": "open", "where": None}
+    path.write_text(json.dumps([whole, {k: v for k, v in whole.items() if k != key} | ({key: wrong} if wrong else {})]))
+    assert cli.main(["claims"]) == 2
+    assert capsys.readouterr().err == f"lrtransfer: {path}: claim 2 has no '{key}': run `make book` again.\n"
+
+
 def test_a_closed_pipe_is_no_error():
     read, write = os.pipe()
     os.close(read)

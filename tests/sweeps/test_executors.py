@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures as cf
+import logging
 import os
 import signal
 import threading
@@ -23,6 +24,7 @@ from lrtransfer.residual import train_sweep
 from lrtransfer.sweeps import driver
 from lrtransfer.sweeps import executors as pools
 from lrtransfer.sweeps import run as runner
+from lrtransfer.sweeps.executors import dask_executor
 from lrtransfer.sweeps.run import run
 from lrtransfer.sweeps.sweep import Curve, Sweep
 
@@ -149,6 +151,27 @@ def test_a_scheduler_that_goes_away_is_named(executor, status, path, monkeypatch
     assert str(error.value) == "the scheduler at tcp://host:8786 is gone; start it and run the same command again"
     monkeypatch.undo()
     assert_same(run(SWEEP, path, device="cpu"), SWEEP)  # the store is free again
+
+
+def test_dask_logs_no_tracebacks_of_a_scheduler_that_is_gone(monkeypatch, caplog):
+    distributed = pytest.importorskip("distributed")
+
+    class Client:
+        def __init__(self, *_: Any, **__: Any) -> None:
+            pass
+
+        def get_executor(self, pure: bool) -> Cluster:
+            return Cluster()
+
+        def close(self) -> None:
+            logging.getLogger("distributed.client").error("35 lines of it, while it closes")
+
+    monkeypatch.setattr(distributed, "Client", Client)
+    with dask_executor("tcp://host:8786"):
+        logging.getLogger("distributed.client").error("35 lines of it, after a look for the scheduler")
+    assert caplog.records == []
+    logging.getLogger("distributed.client").error("of another client")
+    assert len(caplog.records) == 1
 
 
 def test_an_error_of_a_run_is_not_taken_for_a_lost_scheduler(path, monkeypatch):

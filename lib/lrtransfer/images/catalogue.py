@@ -73,7 +73,7 @@ def _imagenet() -> Dataset:
             "data = 'imagenet' reads photographs from a folder of your own: set the environment variable "
             f"{IMAGENET_VARIABLE} to one that holds train/CLASS/IMAGE and val/CLASS/IMAGE, or CLASS/IMAGE."
         )
-    if not Path(folder).expanduser().is_dir():
+    if not Path(os.path.expanduser(folder)).is_dir():  # which leaves ~ where there is no home directory
         raise refuse(IMAGENET_VARIABLE, folder, "a folder that exists")
     return image_folder(folder)
 
@@ -110,7 +110,7 @@ def image_folder(folder: str | os.PathLike[str], *, size: int = 64) -> Dataset:
     """
     from lrtransfer.images.folders import FolderImages, class_folders
 
-    place, size = Path(folder).expanduser(), count("size", size, minimum=1)
+    place, size = Path(os.path.expanduser(folder)), count("size", size, minimum=1)
     if not place.is_dir():
         raise refuse("folder", str(folder), "a folder that exists")
     train, test, classes = class_folders(place)

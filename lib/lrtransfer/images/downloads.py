@@ -16,7 +16,7 @@ from typing import Any
 from lrtransfer.images.archives import DataUnavailable, read_cifar10, read_tiny_imagenet
 from lrtransfer.images.dataset import Dataset
 from lrtransfer.images.prepared import complaint, opened, prepare
-from lrtransfer.images.transfers import VARIABLE, Source, complete, is_right, pooch_module, rejected
+from lrtransfer.images.transfers import VARIABLE, Source, complete, in_the_way, is_right, pooch_module, rejected
 
 SOURCES = {
     source.name: source
@@ -46,9 +46,22 @@ def data_folder() -> Path:
     -------
     Path
         the environment variable ``LRTRANSFER_DATA``, else the user's cache folder.
+
+    Raises
+    ------
+    DataUnavailable
+        for a user without a home directory, where the variable does not name a folder without it.
     """
     chosen = os.environ.get(VARIABLE)
-    return Path(chosen).expanduser() if chosen else Path(pooch_module().os_cache("lrtransfer"))
+    try:
+        folder = Path(chosen).expanduser() if chosen else Path(pooch_module().os_cache("lrtransfer"))
+    except RuntimeError:
+        folder = Path("~")
+    if folder.parts[:1] and folder.parts[0].startswith("~"):  # some versions leave it, and would make such a folder
+        raise DataUnavailable(
+            f"there is no home directory for the data sets: set the environment variable {VARIABLE} to a folder."
+        )
+    return folder
 
 
 def load_source(source: Source, folder: Path | None = None, *, progress: bool = True) -> Dataset:
@@ -125,6 +138,8 @@ def fetch(source: Source, folder: Path | None = None, *, progress: bool = True) 
 def _fetch(source: Source, folder: Path, progress: bool) -> Path:
     pooch = pooch_module()
     path = folder / source.file
+    if path.is_dir():
+        raise in_the_way(source, path)
     if path.exists() and not is_right(source, path):
         raise rejected(source, path, path)
     store = pooch.create(
@@ -155,6 +170,8 @@ def _only_one(folder: Path, source: Source, progress: bool) -> Iterator[bool]:
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder / f"{source.name}.lock", thread_local=False)
         (folder / f"{source.name}.lock").touch()
+        if (folder / f"{source.name}.lock").is_dir():
+            raise IsADirectoryError(f"'{folder / source.name}.lock' is a folder")
     except OSError as error:
         raise DataUnavailable(
             f"{folder} cannot be written to ({error}). Set {VARIABLE} to a folder that can hold {source.name!r}."

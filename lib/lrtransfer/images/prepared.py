@@ -72,8 +72,10 @@ def prepare(raw: RawImages, checksum: str, prepared: Path) -> None:
     files = {f"{part}.npy": _fingerprint(building / f"{part}.npy") for part in PARTS}
     note = {"format": _FORMAT, "archive": checksum, "classes": raw.classes, "shape": raw.train_x.shape[1:]}
     (building / "complete.json").write_text(json.dumps(note | {"files": files}))
-    if prepared.exists():
+    if prepared.is_dir():
         shutil.rmtree(prepared)
+    else:
+        prepared.unlink(missing_ok=True)  # a file where the folder belongs
     try:
         building.rename(prepared)
     except OSError:  # without a lock, another process may have been quicker

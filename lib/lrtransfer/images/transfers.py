@@ -68,6 +68,8 @@ def complete(source: Source, path: Path, progress: bool) -> Path:
     import urllib3
 
     part = path.with_name(path.name + ".part")
+    if part.is_dir():
+        raise in_the_way(source, part)
     furthest, fruitless, mended = _size(part), 0, _size(part) > 0
     while True:
         try:
@@ -103,7 +105,7 @@ def _pull(source: Source, part: Path, progress: bool) -> bool:
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     with requests.get(source.url, headers=headers, stream=True, timeout=(15, 60)) as response:
         span = response.headers.get("Content-Range", "")  # "bytes 100-999/1000", or "bytes */1000" with status 416
-        if response.status_code == 416:
+        if response.status_code == 416 and have:  # of a request for all there is, it is an error like any other
             if span == f"bytes */{have}":
                 return True
             part.unlink()
@@ -172,6 +174,24 @@ def rejected(source: Source, file: Path, path: Path) -> DataUnavailable:
         f"{source.file} is not the file it should be: its checksum is {found}, not {source.checksum}. It is kept "
         f"as {kept} and was not read. Start again to download it from {source.url}, or put the right file at {path}."
     )
+
+
+def in_the_way(source: Source, folder: Path) -> DataUnavailable:
+    """What to say of a folder where a file belongs.
+
+    Parameters
+    ----------
+    source
+        whose file it is
+    folder
+        the folder
+
+    Returns
+    -------
+    DataUnavailable
+        to be raised.
+    """
+    return DataUnavailable(f"{folder} is a folder, where a file of {source.name!r} belongs: move it away.")
 
 
 def _unreachable(source: Source, path: Path, reason: str) -> DataUnavailable:

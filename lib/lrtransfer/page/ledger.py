@@ -146,8 +146,12 @@ def last_build(start: Path | None = None) -> list[dict[str, Any]]:
                 rows = json.loads(path.read_text(encoding="utf-8"))
             except ValueError as error:  # not JSON, or not UTF-8
                 raise ValueError(f"{path} cannot be read ({error}): run `make book` again.") from None
-            if not (isinstance(rows, list) and all(isinstance(row, dict) and "id" in row for row in rows)):
+            if not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
                 raise ValueError(f"{path} is not a list of claims: run `make book` again.")
+            for number, row in enumerate(rows, start=1):
+                for key in ("id", "chapter", "verdict", "where"):
+                    if not isinstance(row.get(key, 0), (str, type(None)) if key == "where" else str):
+                        raise ValueError(f"{path}: claim {number} has no {key!r}: run `make book` again.")
             return rows
     raise FileNotFoundError(
         f"No built book (_build/html/claims.json) in {start} or above it: run `make book` in the repository first."

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lrtransfer.numerics.arguments import refuse
+
+_MATHS_OR_CODE = re.compile(r"(\$[^$]+\$|`[^`]+`)")
+_BAR = re.compile(r"\\?\|")  # escaped already, or not
 
 
 def say(text: str) -> None:
@@ -16,9 +21,10 @@ def say(text: str) -> None:
     text
         Markdown
     """
-    from IPython.display import Markdown, display
+    from IPython.display import display
 
-    display(Markdown(text))
+    # Not ``Markdown(text)``, which opens a file where the text happens to be the name of one, or an address.
+    display({"text/markdown": text, "text/plain": text}, raw=True)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], digits: int = 4) -> None:
@@ -29,7 +35,8 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], digits: int = 4
     columns
         headings
     rows
-        one sequence a row, as long as ``columns``
+        one sequence a row, as long as ``columns``. Of Markdown, words may have emphasis, code, links and mathematics
+        between dollar signs; HTML and bars are shown as they are written
     digits
         significant digits of numbers
 
@@ -59,7 +66,7 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], digits
     ValueError
         for a row of another length.
     """
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    lines = ["| " + " | ".join(map(_shown, columns)) + " |", "|" + "---|" * len(columns)]
     for row in rows:
         if len(row) != len(columns):
             raise refuse("rows", row, f"rows of {len(columns)} entries, one for each column")
@@ -71,4 +78,20 @@ def _cell(entry: Any, digits: int) -> str:
     if isinstance(entry, float) or (hasattr(entry, "dtype") and not isinstance(entry, str)):
         value = float(entry)
         return "∞" if value == float("inf") else f"{value:.{digits}g}"
-    return str(entry)
+    return _shown(str(entry))
+
+
+def _shown(text: str) -> str:
+    """Words for a cell: its bars end no cell, its lines no row, and nothing in it is taken for HTML."""
+    parts = _MATHS_OR_CODE.split(" ".join(text.splitlines()))  # every second one is mathematics or code
+    return "".join(_verbatim(part) if i % 2 else _escaped(part) for i, part in enumerate(parts))
+
+
+def _verbatim(part: str) -> str:
+    if part.startswith("$"):  # TeX has words for bars, and readers of Markdown differ about escaped ones
+        return re.sub(r"\\?\|", lambda bar: r"\Vert " if len(bar[0]) > 1 else r"\vert ", part)
+    return _BAR.sub(r"\|", part)
+
+
+def _escaped(part: str) -> str:
+    return _BAR.sub(r"\|", html.escape(part, quote=False))

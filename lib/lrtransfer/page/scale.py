@@ -80,10 +80,10 @@ def runs_folder(name: str) -> Path | None:
     chosen = os.environ.get(RUNS)
     if not chosen:
         return None
-    folder = Path(chosen).expanduser() / name
     try:
+        folder = Path(chosen).expanduser() / name
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # RuntimeError: ~ of a user without a home directory
         raise ValueError(f"{RUNS} = {chosen!r} is not a folder that can be written to: {error}.") from None
     return folder
 

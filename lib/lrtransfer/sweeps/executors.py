@@ -138,16 +138,17 @@ class Dask:
 
 
 @contextmanager
-def _quiet(client: Any) -> Iterator[None]:
-    """While a client without its scheduler is closed: dask would log a traceback of its search for it."""
-    log = logging.getLogger("distributed.utils")
-    before = log.level
-    if client.status != "running":
+def _quiet() -> Iterator[None]:
+    """While a client is open: dask would log tracebacks of its search for a scheduler that is gone."""
+    logs = [logging.getLogger(f"distributed.{name}") for name in ("client", "utils", "comm")]
+    before = [log.level for log in logs]
+    for log in logs:
         log.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        log.setLevel(before)
+        for log, level in zip(logs, before, strict=True):
+            log.setLevel(level)
 
 
 @contextmanager
@@ -176,19 +177,19 @@ def dask_executor(address: str) -> Iterator[Dask]:
         from distributed import Client
     except ImportError as error:
         raise ImportError(f"workers = {address!r} needs dask's scheduler: pip install distributed") from error
-    try:
-        client = Client(address, timeout=PATIENCE, set_as_default=False)
-    except (ValueError, TypeError) as error:
-        raise refuse("workers", address, f"the address of a running dask scheduler, {_SUCH_AS}") from error
-    except OSError as error:  # TimeoutError too
-        raise ValueError(
-            f"workers = {address!r}: no dask scheduler answered there within {PATIENCE:g} s: is it running "
-            "(dask scheduler), and may this machine reach its port?"
-        ) from error
-    try:
-        yield Dask(client)
-    finally:
-        with _quiet(client):
+    with _quiet():
+        try:
+            client = Client(address, timeout=PATIENCE, set_as_default=False)
+        except (ValueError, TypeError) as error:
+            raise refuse("workers", address, f"the address of a running dask scheduler, {_SUCH_AS}") from error
+        except OSError as error:  # TimeoutError too
+            raise ValueError(
+                f"workers = {address!r}: no dask scheduler answered there within {PATIENCE:g} s: is it running "
+                "(dask scheduler), and may this machine reach its port?"
+            ) from error
+        try:
+            yield Dask(client)
+        finally:
             client.close()
 
 

@@ -22,6 +22,7 @@ from lrtransfer.sweeps.devices import PRECISIONS
 
 # Says how often a run is saved, not what comes out of it.
 NO_PART_OF_THE_RESULT = ("checkpoint_every",)
+HIGHEST_SEED = 2**63 - 1  # SQLite's, and int64's
 
 
 def kind_of(settings: object) -> str:
@@ -164,7 +165,7 @@ def checked_seed(seed: object) -> int:
     Parameters
     ----------
     seed
-        a whole number from 0
+        a whole number from 0 to 2^63 - 1, which a store can hold
 
     Returns
     -------
@@ -175,7 +176,7 @@ def checked_seed(seed: object) -> int:
     ValueError
         naming it.
     """
-    return seed if type(seed) is int and seed >= 0 else count("seed", seed)
+    return seed if type(seed) is int and 0 <= seed <= HIGHEST_SEED else count("seed", seed, maximum=HIGHEST_SEED)
 
 
 def run_key(settings: object, lr: float, seed: int, *, precision: str = "float32") -> str:

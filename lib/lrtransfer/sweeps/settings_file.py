@@ -44,7 +44,7 @@ from lrtransfer.sweeps.store.run_rows import named_file
 from lrtransfer.sweeps.sweep import Curve, Sweep
 
 _TOP = ("title", "seeds", "precision", "compile", "lrs", "network", "curves")
-_MOST = 10_000  # rates, or seeds: more of them is a slip of the pen
+_MOST, _MOST_RUNS = 10_000, 1_000_000  # rates, seeds or curves, and runs: more of them is a slip of the pen
 _LOG2 = (-122, 126)  # the powers of two within ``sweep.LOWEST`` and ``sweep.HIGHEST``
 _GRID = ("log2_from", "log2_to", "octaves")
 
@@ -132,6 +132,10 @@ def sweep_from(content: Mapping[str, Any]) -> Sweep:
         own = dict(block)
         rates = _rates(own.pop("lrs", content.get("lrs")))
         axes = [[(name, v) for v in _values(name, value)] for name, value in own.items()]
+        many = len(curves) + math.prod(map(len, axes))  # asked before there are so many
+        if many > _MOST:
+            lengths = " x ".join(f"{len(axis)} {axis[0][0]}" for axis in axes if len(axis) > 1)
+            raise ValueError(f"curves = {many} curves ({lengths}) is not allowed: there may be at most {_MOST}.")
         for chosen in itertools.product(*axes):
             curves.append(Curve(task_registry.from_dict({**network, **dict(chosen)}), rates))
     seeds = content.get("seeds", 1)
@@ -142,6 +146,11 @@ def sweep_from(content: Mapping[str, Any]) -> Sweep:
             "seeds", seeds, f"a number of seeds from 1 to {_MOST}, or a list of different whole numbers from 0"
         )
     rest = {name: content[name] for name in ("precision", "title", "compile") if name in content}
+    runs = len(numbers) * sum(len(curve.lrs) for curve in curves)
+    if runs > _MOST_RUNS:
+        raise ValueError(
+            f"curves, lrs and seeds make {runs} runs, which is not allowed: there may be at most {_MOST_RUNS}."
+        )
     return Sweep(tuple(curves), tuple(numbers), **rest)
 
 
@@ -149,6 +158,8 @@ def _values(name: str, value: object) -> list[Any]:
     """What a field of a block takes in turn."""
     if not isinstance(value, list):
         return [value]
+    if len(value) > _MOST:
+        raise ValueError(f"{name} = a list of {len(value)} values is not allowed: there may be at most {_MOST}.")
     if not value or any(v in value[:i] for i, v in enumerate(value)):
         raise refuse(name, value, "a value, or a list of one or more different values")
     return value
@@ -178,8 +189,9 @@ def _rates(given: object) -> tuple[float, ...]:
 def _load(path: Path) -> dict[str, Any]:
     toml = _toml()
     try:
-        with named_file(path), path.open("rb") as file:
-            return toml.load(file)
+        with named_file(path):
+            # utf-8-sig: some editors begin a file with a byte-order mark, which TOML does not know.
+            return toml.loads(path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n"))
     except (toml.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a TOML file: {error}") from error
 

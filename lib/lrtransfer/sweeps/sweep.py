@@ -17,7 +17,7 @@ from lrtransfer.numerics.arguments import choice, count, positive, refuse
 from lrtransfer.numerics.arrays import Array
 from lrtransfer.rates import BestLR, OnEdgeWarning, best_lr
 from lrtransfer.sweeps.devices import PRECISIONS
-from lrtransfer.sweeps.keys import kind_of, run_keys
+from lrtransfer.sweeps.keys import HIGHEST_SEED, kind_of, run_keys
 from lrtransfer.sweeps.task_registry import Run
 
 _ALWAYS = ("width", "depth", "parametrisation")
@@ -67,7 +67,7 @@ class Sweep:
     curves
         one or more
     seeds
-        different whole numbers from 0, shared by all curves
+        different whole numbers from 0 to 2^63 - 1, shared by all curves
     precision
         "float32", or "bf16" (cuda only)
     title
@@ -97,7 +97,7 @@ class Sweep:
             raise refuse("curves", self.curves, "a list of one or more Curve objects")
         if not isinstance(self.seeds, (Sequence, np.ndarray)) or isinstance(self.seeds, str):
             raise refuse("seeds", self.seeds, "one or more different whole numbers from 0")
-        seeds = tuple(count("seeds", seed) for seed in self.seeds)
+        seeds = tuple(count("seeds", seed, maximum=HIGHEST_SEED) for seed in self.seeds)
         if not seeds or len(set(seeds)) < len(seeds):
             raise refuse("seeds", self.seeds, "one or more different whole numbers from 0")
         choice("precision", self.precision, PRECISIONS)

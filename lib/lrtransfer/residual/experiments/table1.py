@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,9 +11,12 @@ from typing import Any
 import numpy as np
 
 from lrtransfer.images.catalogue import load
+from lrtransfer.numerics.arguments import refuse
 from lrtransfer.numerics.arrays import Array
 from lrtransfer.residual.networks.paper_table import table1
 from lrtransfer.residual.networks.settings import ResidualMLP
+
+_TOKEN = re.compile(r"\d+\.?\d*(?:e[+-]?\d+)?|[A-Za-z_]\w*|[*/^()]")
 
 
 def built_row(parametrisation: str, width: int, depth: int, gamma0: float = 1.0, seed: int = 0) -> Array:
@@ -40,15 +44,59 @@ def built_row(parametrisation: str, width: int, depth: int, gamma0: float = 1.0,
 
 
 def symbol_values(row: Mapping[str, str], width: int, depth: int, gamma0: float = 1.0) -> Array:
-    """The symbols of a row of ``table1()``, such as "gamma_0/sqrt(N L)", as numbers: its six entries after the name."""
-    from sympy import lambdify, symbols
-    from sympy.parsing.sympy_parser import convert_xor, implicit_multiplication, parse_expr, standard_transformations
+    """The symbols of a row of ``table1()``, such as "gamma_0/sqrt(N L)", as numbers: its six entries after the name.
 
-    names = symbols("N L gamma_0", positive=True)
-    known = {str(name): name for name in names}
-    rules = (*standard_transformations, convert_xor, implicit_multiplication)
-    expressions = [parse_expr(entry, local_dict=known, transformations=rules) for entry in list(row.values())[1:]]
-    return np.array(lambdify(names, expressions, "math")(width, depth, gamma0), dtype=float)
+    Raises ``ValueError`` naming an entry of other things than numbers, N, L, gamma_0, sqrt, products and powers.
+    """
+    known = {"N": float(width), "L": float(depth), "gamma_0": float(gamma0)}
+    return np.array([_value(entry, known) for entry in list(row.values())[1:]])
+
+
+def _value(entry: str, known: Mapping[str, float]) -> float:
+    """An entry as a number; read here and not handed to Python, which would run whatever stands in it."""
+    tokens = _TOKEN.findall(entry)
+    refused = refuse("row", entry, "with entries of numbers, N, L, gamma_0, sqrt( ), products, quotients and powers ^")
+    if "".join(tokens) != "".join(entry.split()):
+        raise refused
+    tokens.append("")
+
+    def product() -> float:  # a space multiplies
+        value = power()
+        while tokens[0] not in ("", ")"):
+            divide = tokens[0] == "/"
+            if tokens[0] in ("*", "/"):
+                tokens.pop(0)
+            value = value / power() if divide else value * power()
+        return value
+
+    def power() -> float:
+        base = atom()
+        if tokens[0] == "^":
+            tokens.pop(0)
+            return base ** power()
+        return base
+
+    def atom() -> float:
+        token = tokens.pop(0)
+        if token in known:
+            return known[token]
+        if token in ("(", "sqrt") and (token == "(" or tokens.pop(0) == "("):
+            inside = product()
+            if tokens.pop(0) != ")":
+                raise refused
+            return inside if token == "(" else math.sqrt(inside)
+        try:
+            return float(token)
+        except ValueError:
+            raise refused from None
+
+    try:
+        value = product()
+    except ArithmeticError:
+        raise refused from None
+    if tokens != [""]:
+        raise refused
+    return value
 
 
 def built_over_symbols(width: int, depth: int, gamma0: Mapping[str, float]) -> dict[str, Array]:

@@ -12,6 +12,7 @@ from lrtransfer.sweeps.optimisers import EPSILON
 
 ACTIVATIONS = ("relu", "linear", "tanh")
 OPTIMISERS = ("sgd", "adam")
+MOST_UNITS, MOST_STEPS = 10**6, 10**9  # of width and depth, of steps and images: no machine holds more
 SCHEDULES = ("constant", "warmup", "warmup_cosine")
 
 
@@ -99,7 +100,8 @@ class NetworkSettings:
         choice("schedule", self.schedule, SCHEDULES)
         # Plain numbers only, so that equal settings compare, print and hash alike (16, 16.0, numpy's 16).
         for name, minimum in (("width", 1), ("depth", 1), ("steps", 0), ("batch", 1), ("eval_points", 1)):
-            self._set(name, count(name, getattr(self, name), minimum=minimum))
+            most = MOST_UNITS if name in ("width", "depth") else MOST_STEPS
+            self._set(name, count(name, getattr(self, name), minimum=minimum, maximum=most))
         for name in ("warmup_steps", "eval_every", "checkpoint_every"):
             self._set(name, count(name, getattr(self, name)))
         for name, least in (("momentum", 0.0), ("weight_decay", 0.0), ("block_rate", None)):

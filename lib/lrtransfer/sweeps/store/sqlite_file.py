@@ -80,7 +80,7 @@ class StoreFile:
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True, read_only: bool = False) -> None:
         name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else path
-        if not isinstance(name, str) or name == ":memory:":
+        if not isinstance(name, str) or name in ("", ":memory:"):
             raise refuse("store", name, "a file's name")
         self.path = Path(path).absolute()  # the program may change its folder while the store is open
         self._shown, self._read_only, self._name = Path(path), read_only, os.fspath(self.path)
