@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -90,7 +91,7 @@ def test_the_recorded_rates_are_what_they_were():
                 continue
             low, high = np.log2(curve.lrs[0]), np.log2(curve.lrs[-1])
             step = (high - low) / (len(curve.lrs) - 1)
-            assert curve.lrs == tuple((2.0 ** np.arange(low, high + step / 2, step)).tolist())
+            assert curve.lrs == tuple(math.pow(2.0, e) for e in np.arange(low, high + step / 2, step))
     root = Path(__file__).resolve().parents[2]
     for file in root.glob("results/residual-*/record.json"):
         record = json.loads(file.read_text())

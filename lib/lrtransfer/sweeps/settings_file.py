@@ -127,7 +127,7 @@ def sweep_from(content: Mapping[str, Any]) -> Sweep:
         raise refuse("network", network, "a table with the fields of the settings, kind among them")
     if not isinstance(blocks, list) or not blocks or not all(isinstance(block, Mapping) for block in blocks):
         raise refuse("curves", blocks, "one or more tables, each headed [[curves]]")
-    curves = []
+    curves: list[Curve] = []
     for block in blocks:
         own = dict(block)
         rates = _rates(own.pop("lrs", content.get("lrs")))
