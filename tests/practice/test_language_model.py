@@ -9,8 +9,7 @@ import torch
 
 from lrtransfer.practice import further, moved, parameter_groups, read_language_model
 from lrtransfer.practice import language as model
-from lrtransfer.practice.command import LANGUAGE
-from lrtransfer.practice.recorded import MOVED, RECIPES, Trained, rates, recipe
+from lrtransfer.practice.recorded import RECIPES, Trained, rates, recipe
 from lrtransfer.practice.settings import BASE_DEPTH, BASE_WIDTH, LanguageModel
 from lrtransfer.sweeps.recorder import record
 
@@ -100,19 +99,6 @@ def test_moves_are_paired_and_a_bound_has_no_error():
     edge = bowl(9.0)
     assert edge.best.on_edge and moved(base, edge).error == further(base, one, edge).error == math.inf
     assert base.at(base.lrs[3]) == pytest.approx(base.losses[3])
-
-
-def test_the_command_has_the_numbers_of_the_record():
-    curves = read_language_model()
-    names = [name for name, *_ in MOVED]
-    if not set(names) <= curves.keys():
-        assert not LANGUAGE
-        return
-    found = {name: moved(curves["base"], curves[name]) for name in names}
-    kept = {name: each for name, each in found.items() if math.isfinite(each.error)}
-    assert LANGUAGE.keys() == kept.keys()
-    for name, (value, error) in LANGUAGE.items():
-        assert (value, error) == (round(kept[name].value, 2), round(kept[name].error, 2))
 
 
 def test_no_reported_seed_was_tuned_on():
