@@ -19,6 +19,7 @@ NUMBERS = {
     "residual": ["cost", "common", "noise", "knobs", "own", "adam", "one-line", "shares", "seeds"],
     "layers": ["pencil", "opening", "cubes", "determinant", "edge", "turn", "one-step-best", "lets-go", "project"],
     "stages": "orders boosting scalar step anneal weights rule seeds how-many project".split(),
+    "synthesis": "edge share rules pair copy momentum power project".split(),
     "practice": "pencil half tied depth batch paired store project".split(),
 }
 CALL = re.compile(r'^ *check_answer\("([\w.]+)"(,?)', re.M)
