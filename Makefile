@@ -1,5 +1,5 @@
 # make book   build the site            make test   lint, types, tests, notebooks, browser checks
-# make fast   lint, types, every test that needs no site; ROOM=depth for one room
+# make fast   lint, types, every test that needs no site nor minutes; ROOM=depth for one room
 # make serve  open it on localhost      make bench  timings
 # make pdf    the whole book as one file
 # TORCH_INDEX=ADDRESS takes torch alone from that package index: a CPU build without CUDA libraries, for example
@@ -59,9 +59,9 @@ ifdef ROOM
 	$(BIN)/ruff check lib/lrtransfer/$(ROOM) tests/$(ROOM)
 	$(BIN)/ruff format --check lib/lrtransfer/$(ROOM) tests/$(ROOM)
 	$(BIN)/mypy lib/lrtransfer/$(ROOM)
-	$(PYTEST) --dist worksteal -m "not site" tests/$(ROOM)
+	$(PYTEST) --dist worksteal -m "not site and not slow" tests/$(ROOM)
 else
-	$(PYTEST) --dist worksteal -m "not site"
+	$(PYTEST) --dist worksteal -m "not site and not slow"
 endif
 
 bench: $(READY)
