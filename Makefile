@@ -2,6 +2,7 @@
 # make fast   lint, types, every test that needs no site nor minutes; ROOM=depth for one room
 # make serve  open it on localhost      make bench  timings
 # make pdf    the whole book as one file
+# make publish-check   what keeps the site from being published      make publish   put it on the branch gh-pages
 # TORCH_INDEX=ADDRESS takes torch alone from that package index: a CPU build without CUDA libraries, for example
 PYTHON ?= python3
 VENV := .venv
@@ -11,7 +12,7 @@ FRESH ?= $(if $(CI),1)
 PORT ?= 8000
 SOURCES := lib tests tools
 
-.PHONY: setup book serve test fast check notebooks picture pdf bench clean
+.PHONY: setup book serve test fast check notebooks picture pdf publish-check publish bench clean
 .DEFAULT_GOAL := book
 
 setup: $(READY)
@@ -33,6 +34,12 @@ notebooks: $(READY)
 
 pdf: book
 	$(BIN)/python tools/build/pdf.py
+
+publish-check: $(READY)
+	$(BIN)/python tools/build/publish_check.py
+
+publish: $(READY)
+	$(BIN)/python tools/build/publish_check.py --push
 
 picture: book
 	$(BIN)/python tools/build/picture.py

@@ -1,6 +1,8 @@
 // The claims page: filters and order for its tables. Without this script both stand whole, in the order of the book.
 // What is chosen stands in the address, so that a view can be linked: claims.html?chapter=depth&verdict=not+resolved
 
+"use strict";
+{
 const ORDERS = {
   book: ["the book", () => 0],
   verdict: ["verdict", (row) => row.verdict],
@@ -86,3 +88,4 @@ function enliven(table) {
 }
 
 document.querySelectorAll("table.lr-ledger[data-table=claims]").forEach(enliven);
+}

@@ -1,11 +1,13 @@
 // Slider figures: figures a reader moves by mouse, touch or keyboard, with no kernel behind them.
 //
 // The page carries <figure class="lr-slider" data-model="depth.trajectory" data-sliders='[...]'>, written by
-// lrtransfer.sliders with a picture at the start values. models/depth.js exports trajectory({name: value, ...}), which
-// returns a picture as lrtransfer.pictures defines it; everything else about a slider figure is in this file.
-
+// lrtransfer.page.sliders with a picture at the start values. models/depth.js gives lrModels.depth.trajectory, from
+// {name: value, ...} to a picture as lrtransfer.page.pictures defines it; everything else about a slider figure is here.
+// Plain scripts, not modules: a browser runs them from a folder too.
+"use strict";
+{
 const SVG = "http://www.w3.org/2000/svg";
-const WIDTH = 340, HEIGHT = 280, LEFT = 54, RIGHT = 10, TOP = 26, BOTTOM = 44;
+const WIDTH = 340, HEIGHT = 280, LEFT = 58, RIGHT = 10, TOP = 26, BOTTOM = 44;
 
 function element(name, attributes = {}, text = "") {
   const node = document.createElementNS(SVG, name);
@@ -35,12 +37,14 @@ function ticks([low, high], log) {
   return out;
 }
 
-export function format(value) {
+function format(value) {
   if (value === 0) return "0";
   const size = Math.abs(value);
   if (size >= 1e5 || size < 1e-3) return value.toExponential(0).replace("e+", "e");
   return String(parseFloat(value.toPrecision(4)));
 }
+
+const tick = (value, log) => (log ? power(value) : format(value));
 
 /** The path of a curve; a point that is not finite, or far outside, breaks it. */
 function path(curve, x, y, panel) {
@@ -66,11 +70,11 @@ function drawPanel(panel) {
   svg.append(element("path", { d: `M${LEFT} ${TOP}V${bottom}H${right}`, class: "lr-axis" }));
   for (const t of ticks(panel.xlim, panel.xlog)) {
     svg.append(element("path", { d: `M${x(t)} ${bottom}v4`, class: "lr-axis" }));
-    svg.append(element("text", { x: x(t), y: bottom + 16, class: "lr-tick", "text-anchor": "middle" }, format(t)));
+    svg.append(element("text", { x: x(t), y: bottom + 16, class: "lr-tick", "text-anchor": "middle" }, tick(t, panel.xlog)));
   }
   for (const t of ticks(panel.ylim, panel.ylog)) {
     svg.append(element("path", { d: `M${LEFT} ${y(t)}h-4`, class: "lr-axis" }));
-    svg.append(element("text", { x: LEFT - 7, y: y(t) + 4, class: "lr-tick", "text-anchor": "end" }, format(t)));
+    svg.append(element("text", { x: LEFT - 7, y: y(t) + 4, class: "lr-tick", "text-anchor": "end" }, tick(t, panel.ylog)));
   }
   const middle = (LEFT + right) / 2;
   svg.append(element("text", { x: middle, y: HEIGHT - 8, class: "lr-label", "text-anchor": "middle" }, panel.xlabel));
@@ -113,6 +117,12 @@ function legend(panel) {
   return list;
 }
 
+/** Ticks of a logarithmic axis are powers of ten. */
+function power(value) {
+  const k = Math.round(Math.log10(value));
+  return k === 0 ? "1" : `10${[...String(k)].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("")}`;
+}
+
 function draw(figure, picture) {
   const drawing = figure.querySelector(".lr-drawing");
   drawing.replaceChildren(...picture.panels.map((panel) => {
@@ -122,7 +132,7 @@ function draw(figure, picture) {
   }));
   drawing.setAttribute("role", "img");
   drawing.setAttribute("aria-label", figure.dataset.alt);
-  figure.querySelector(".lr-summary").textContent = picture.summary;
+  figure.querySelector(".lr-summary [aria-live]").textContent = picture.summary;
 }
 
 function control(slider, id, changed) {
@@ -140,29 +150,39 @@ function control(slider, id, changed) {
     output.textContent = format(value());
     input.setAttribute("aria-valuetext", format(value())); // the value, not its position in the list
   };
+  const set = (wanted) => { input.value = slider.values.indexOf(wanted); show(); };
   input.addEventListener("input", () => { show(); changed(); });
   show();
   row.append(label, input, output);
-  return { row, value };
+  return { row, value, set };
 }
 
-async function enliven(figure, index) {
+function enliven(figure, index) {
   const [room, name] = figure.dataset.model.split(".");
-  const model = (await import(`./models/${room}.js`))[name];
+  const model = window.lrModels[room][name];
   const sliders = JSON.parse(figure.dataset.sliders);
   let waiting = false;
-  const controls = sliders.map((slider, k) => control(slider, `lr-slider-${index}-${k}`, () => {
+  const later = () => {
     if (waiting) return; // at most one drawing a frame, however fast the slider moves
     waiting = true;
     requestAnimationFrame(() => { waiting = false; redraw(); });
-  }));
+  };
+  const controls = sliders.map((slider, k) => control(slider, `lr-slider-${index}-${k}`, later));
   const redraw = () => {
     const settings = Object.fromEntries(sliders.map((slider, k) => [slider.name, controls[k].value()]));
     draw(figure, model(settings));
   };
+  for (const button of figure.querySelectorAll(".lr-tries button")) {
+    const values = JSON.parse(button.dataset.values);
+    button.addEventListener("click", () => {
+      sliders.forEach((slider, k) => controls[k].set(values[slider.name]));
+      later();
+    });
+  }
   figure.querySelector(".lr-controls").append(...controls.map((c) => c.row));
   redraw();
   figure.dataset.ready = "true";
 }
 
 document.querySelectorAll("figure.lr-slider").forEach(enliven);
+}

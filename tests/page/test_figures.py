@@ -44,12 +44,29 @@ def test_a_slider_figure_is_whole_without_a_kernel():
 
 def test_a_live_notebook_redraws_one_picture_from_the_engine():
     box = sliders.live_figure(TRAJECTORY, sliders.drawn(TRAJECTORY.at_start()), "caption")
-    controls, (drawing, summary, _) = box.children[:3], box.children[3:]
+    controls, (drawing, summary, tries, _) = box.children[:3], box.children[3:]
     before = drawing.value
     assert summary.value == TRAJECTORY.at_start().summary  # nothing is drawn twice for the start
     controls[0].value = 2.05
     assert drawing.value != before and drawing.value.count("<svg") == 1
     assert summary.value == TRAJECTORY.picture(2.05, controls[1].value, controls[2].value).summary
+    assert [button.description for button in tries.children] == [one.words for one in TRAJECTORY.tries]
+    tries.children[2].click()
+    assert summary.value == TRAJECTORY.picture(**TRAJECTORY.start() | TRAJECTORY.tries[2].values).summary
+
+
+def test_a_button_sets_only_what_a_slider_has():
+    slider = pictures.Slider("a", "a", (0.0, 1.0))
+    for values in ({"b": 0.0}, {"a": 0.5}):
+        with pytest.raises(ValueError, match=r"^tries = .*control of 'room.figure'"):
+            pictures.Model("room.figure", (slider,), TRAJECTORY.picture, (pictures.Try("words", values),))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(3.6e-7, "3.6 × 10⁻⁷"), (9.96, "1.0 × 10¹"), (1e5, "1.0 × 10⁵"), (0.25, "2.5 × 10⁻¹")]
+)
+def test_scientific(value, text):
+    assert pictures.scientific(value) == text
 
 
 def test_a_missing_ipywidgets_leaves_the_static_figure(monkeypatch):

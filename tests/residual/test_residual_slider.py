@@ -49,3 +49,11 @@ def test_depth_moves_the_best_rate_as_the_text_says():
 
 def test_the_depth_at_which_the_rate_was_tuned_is_no_distance_away():
     assert "is 0.00 octaves from that at depth 3" in transfer_picture(0.25, 3.0, 0.0).summary
+
+
+def test_no_best_rate_leaves_the_frame():
+    for a in TRANSFER.sliders[0].values:
+        for depth in TRANSFER.sliders[1].values:
+            left = transfer_picture(a, depth, 0.0).panels[0]
+            assert left.xlim[0] < min(left.curves[2].x) and max(left.curves[2].x) < left.xlim[1]
+            assert np.isfinite(left.curves[0].y).sum() > 10

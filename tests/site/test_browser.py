@@ -103,6 +103,47 @@ def test_the_slider_moves_the_figure_by_mouse(browser, address, moving):
         assert visit.complaints == []
 
 
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+def test_the_buttons_show_what_they_say_and_nothing_below_jumps(browser, address, model):
+    assert 2 <= len(model.tries) <= 3
+    for viewport in (DESKTOP, PHONE):
+        with Visit(browser, address, f"book/{model.name.split('.')[0]}.html", viewport) as visit:
+            drawing(visit.page)
+            figure = visit.page.locator("figure.lr-slider")
+            height = figure.bounding_box()["height"]
+            for one in model.tries:
+                visit.page.get_by_role("button", name=one.words).click()
+                assert same_sentence(drawing(visit.page)[1], model.picture(**model.start() | one.values).summary)
+                assert abs(figure.bounding_box()["height"] - height) < 1
+            for slider in figure.locator("input").all():
+                for key in ("Home", "End"):
+                    slider.press(key)
+                    drawing(visit.page)
+                    assert abs(figure.bounding_box()["height"] - height) < 1
+
+
+@pytest.mark.parametrize("moving", MOVING)
+def test_the_figure_moves_when_the_site_is_opened_from_a_folder(browser, site, moving):
+    page = browser.new_context().new_page()
+    page.goto((site / moving).as_uri())
+    before = drawing(page)
+    page.locator("figure.lr-slider input").first.press("End")
+    assert drawing(page)[0] != before[0]
+    page.context.close()
+
+
+@pytest.mark.parametrize("moving", MOVING)
+def test_no_tick_stands_on_the_name_of_its_axis(browser, address, moving):
+    with Visit(browser, address, moving) as visit:
+        drawing(visit.page)
+        overlaps = """() => [...document.querySelectorAll('figure.lr-slider svg.lr-panel')].flatMap((svg) => {
+            const boxes = (name) => [...svg.querySelectorAll(name)].map((text) => text.getBoundingClientRect());
+            const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
+            return boxes('.lr-label').flatMap((label) => boxes('.lr-tick').filter((tick) => !apart(label, tick)));
+        }).length"""
+        assert visit.page.evaluate(overlaps) == 0
+
+
 @pytest.mark.parametrize("moving", MOVING)
 def test_the_slider_moves_the_figure_by_touch(browser, address, moving):
     with Visit(browser, address, moving, PHONE, has_touch=True, is_mobile=True) as visit:
@@ -120,6 +161,8 @@ def test_without_scripts_the_figure_shows_its_first_picture(browser, address):
     with Visit(browser, address, "book/depth.html", java_script_enabled=False) as visit:
         image = visit.page.locator("figure.lr-slider img")
         assert image.count() == 1 and image.get_attribute("alt")
+        assert "JavaScript" in visit.page.locator("figure.lr-slider noscript p").inner_text()
+        assert not visit.page.locator(".lr-tries button").first.is_visible()
 
 
 def settings(model):
@@ -145,8 +188,8 @@ def test_the_script_draws_what_the_engine_computes(browser, address, model):
     chosen = settings(model)
     with Visit(browser, address, f"book/{room}.html") as visit:
         drawn = visit.page.evaluate(
-            """async ([room, figure, chosen]) => {
-                const model = (await import(`/_static/models/${room}.js`))[figure];
+            """([room, figure, chosen]) => {
+                const model = window.lrModels[room][figure];
                 const plain = (key, v) => (typeof v === 'number' && !Number.isFinite(v) ? String(v) : v);
                 return chosen.map((values) => JSON.stringify(model(values), plain));
             }""",

@@ -215,15 +215,14 @@ def test_files_are_stable_and_differences_are_named(tmp_path):
     assert sorted(texts) == ["first.ipynb", "second.ipynb"]
     for name, text in texts.items():
         (tmp_path / name).write_text(text, "utf8")
-    assert notebooks.differences(texts, tmp_path, address_counts=True) == []
+    assert notebooks.differences(texts, tmp_path) == []
     moved = notebooks.generate(sample(), "")
-    assert notebooks.differences(moved, tmp_path, address_counts=False) == []
-    assert len(notebooks.differences(moved, tmp_path, address_counts=True)) == 2
+    assert len(notebooks.differences(moved, tmp_path)) == 2
     (tmp_path / "first.ipynb").write_text(
         texts["first.ipynb"].replace("nobody", "somebody").replace("Tail", "Tale"), "utf8"
     )
     (tmp_path / "second.ipynb").rename(tmp_path / "third.ipynb")
-    assert notebooks.differences(texts, tmp_path, address_counts=False) == [
+    assert notebooks.differences(texts, tmp_path) == [
         "second.ipynb is missing",
         "first.ipynb is stale",
         "third.ipynb belongs to no chapter",

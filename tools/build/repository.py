@@ -1,8 +1,13 @@
-"""The repository's public address, in one place: `repository.url` of _config.yml, or else git's origin."""
+"""The repository's public address and revision, read where the build runs.
+
+The address: where GitHub runs the build, the repository that it runs for, so that a fork's site is the fork's; else
+`repository.url` of _config.yml; else git's origin. Without one of these, or where it is private, there is none.
+"""
 
 from __future__ import annotations
 
 import ipaddress
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -33,7 +38,17 @@ def configured(root: Path) -> str:
 
 def address(root: Path) -> str:
     """Return the address a stranger can clone from, or "" where there is none: a local origin is none."""
-    return configured(root) or public_address(_origin(root))
+    return _of_the_run() or configured(root) or public_address(_origin(root))
+
+
+def revision(root: Path) -> str:
+    """Return the commit that is built, or "" where that is unknown: not a clone of its own, or not a clone at all."""
+    return os.environ.get("GITHUB_SHA", "") if _of_the_run() else _git(root, "rev-parse", "HEAD")
+
+
+def _of_the_run() -> str:
+    server, name = os.environ.get("GITHUB_SERVER_URL", ""), os.environ.get("GITHUB_REPOSITORY", "")
+    return public_address(f"{server}/{name}") if server and name else ""
 
 
 def public_address(remote: str) -> str:
@@ -60,15 +75,18 @@ def _is_public(host: str) -> bool:
 
 
 def _origin(root: Path) -> str:
-    def git(*arguments: str) -> str:
+    return _git(root, "config", "--get", "remote.origin.url")
+
+
+def _git(root: Path, *arguments: str) -> str:
+    """What git says of the clone at ``root``; "" for a copy without its own history, whatever it happens to lie in."""
+
+    def said(*words: str) -> str:
         try:
-            done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False)
+            done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, check=False)
         except FileNotFoundError:  # no git on this machine
             return ""
         return done.stdout.strip() if done.returncode == 0 else ""
 
-    # A copy without its own history must not borrow the origin of a repository it happens to lie in.
-    top = git("rev-parse", "--show-toplevel")
-    if not top or Path(top).resolve() != root.resolve():
-        return ""
-    return git("config", "--get", "remote.origin.url")
+    top = said("rev-parse", "--show-toplevel")
+    return said(*arguments) if top and Path(top).resolve() == root.resolve() else ""

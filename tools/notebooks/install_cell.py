@@ -8,14 +8,16 @@ import subprocess
 import sys
 import tempfile
 
-REPOSITORY = ""
+REPOSITORY = ""  # where this notebook comes from, such as "https://github.com/OWNER/NAME"
+REVISION = ""  # a branch, tag or commit of it; empty: its main branch
 
 if importlib.util.find_spec("lrtransfer"):
     done = "is here already; nothing was installed."
 elif not REPOSITORY:
     raise RuntimeError(
-        "The package lrtransfer is missing and this notebook does not know where to get it: "
-        'in a copy of the book\'s repository run  pip install ".[chapters]"  and restart the kernel.'
+        "The package lrtransfer is missing and this notebook does not know where to get it. Set REPOSITORY, above in "
+        "this cell, to the address of the book's repository and run the cell again; or, in a copy of the repository, "
+        'run  pip install ".[chapters]"  and restart the kernel.'
     )
 else:
     kept = []
@@ -25,7 +27,7 @@ else:
     with tempfile.TemporaryDirectory() as folder:
         constraints = pathlib.Path(folder, "kept.txt")
         constraints.write_text("\n".join(kept))
-        package = f"lrtransfer[chapters] @ git+{REPOSITORY}"
+        package = f"lrtransfer[chapters] @ git+{REPOSITORY}" + (f"@{REVISION}" if REVISION else "")
         command = [sys.executable, "-m", "pip", "install", "--constraint", str(constraints), package]
         pip = subprocess.run(command, capture_output=True, text=True)
     if pip.returncode:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import ast
 import hashlib
-import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -37,8 +36,6 @@ from plain_markdown import Translator
 
 ROOT = Path(__file__).resolve().parents[2]
 INSTALL = Path(__file__).with_name("install_cell.py")
-# The address as it stands in the JSON of a notebook.
-ADDRESS = re.compile(r'"REPOSITORY = \\"[^"\\]*\\"')
 HIDDEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 
 
@@ -47,7 +44,7 @@ def install_cell(address: str) -> str:
     text = INSTALL.read_text("utf8")
     docstring = ast.parse(text).body[0].end_lineno
     code = "\n".join(text.splitlines()[docstring:]).strip().replace("  # noqa: E402", "")
-    return code.replace('REPOSITORY = ""', f'REPOSITORY = "{address}"')
+    return code.replace('REPOSITORY = ""', f'REPOSITORY = "{address}"', 1)
 
 
 def notebook(book: Book, page: Page, address: str) -> Any:
@@ -98,15 +95,11 @@ def generate(book: Book, address: str) -> dict[str, str]:
     return texts
 
 
-def differences(texts: dict[str, str], folder: Path, address_counts: bool) -> list[str]:
+def differences(texts: dict[str, str], folder: Path) -> list[str]:
     """One sentence for each file of ``folder`` that is missing, stale or not among ``texts``."""
     found = {path.name: path.read_text("utf8") for path in sorted(folder.glob("*.ipynb"))}
-
-    def same(one: str, other: str) -> bool:
-        return one == other or (not address_counts and ADDRESS.sub("", one) == ADDRESS.sub("", other))
-
     missing = [f"{name} is missing" for name in texts if name not in found]
-    stale = [f"{name} is stale" for name, text in texts.items() if name in found and not same(text, found[name])]
+    stale = [f"{name} is stale" for name, text in texts.items() if name in found and text != found[name]]
     return missing + stale + [f"{name} belongs to no chapter" for name in found if name not in texts]
 
 
@@ -116,12 +109,11 @@ def main(arguments: list[str] | None = None) -> int:
     check = parser.parse_args(arguments).check
     folder = ROOT / "notebooks"
     try:
-        texts = generate(read_book(ROOT), repository.address(ROOT))
+        texts = generate(read_book(ROOT), repository.configured(ROOT))
     except DialectError as error:
         print(error)
         return 1
-    # An address that _config.yml does not set is the clone's, and says nothing of the chapters.
-    wrong = differences(texts, folder, address_counts=bool(repository.configured(ROOT)) or not check)
+    wrong = differences(texts, folder)
     for sentence in wrong:
         print(f"notebooks/{sentence}" + ("" if check else ": put right"))
     if check:

@@ -1,5 +1,6 @@
 // The models of the Depth chapter's slider figures. Twin of lib/lrtransfer/depth/slider.py: a test compares the two.
-
+"use strict";
+{
 const STEPS = 60, POINTS = 241, ALPHA0 = 0.01;
 
 /** Gradient descent on the scalar chain with equal weights, in u = w / w* (w* at the minimum): one map for all data. */
@@ -15,7 +16,7 @@ function iterate(lr, depth) {
 
 const range = (n) => Array.from({ length: n }, (_, i) => i);
 
-export function trajectory({ inv_tau, depth, r }) {
+function trajectory({ inv_tau, depth, r }) {
   const us = iterate(inv_tau, depth);
   const alphas = us.map((u) => (Number.isFinite(u ** depth) ? u ** depth : Infinity));
   const target = r ** (1 / depth); // the weight at the minimum
@@ -57,4 +58,7 @@ function summary(alphas, lr) {
   }
   if (last[1] < 1 && last[1] > last[0]) return `${eta}: still climbing after ${STEPS} steps, α = ${last[1].toFixed(3)}.`;
   return `${eta}: not settled after ${STEPS} steps; the last two values of α are ${last[0].toFixed(3)} and ${last[1].toFixed(3)}.`;
+}
+
+(window.lrModels ??= {}).depth = { trajectory };
 }

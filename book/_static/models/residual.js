@@ -1,6 +1,7 @@
 // The model of the Residual chapter's slider figure. Twin of lib/lrtransfer/residual/slider.py: a test compares them.
-
-const STEPS = 6, TUNED = 3, LOW = -12, HIGH = 4, FAR = 1e3;
+"use strict";
+{
+const STEPS = 6, TUNED = 3, LOW = -12, HIGH = 4, POINTS = 129, FAR = 1e3;
 
 const range = (n) => Array.from({ length: n }, (_, i) => i);
 const zeros = (n, m) => range(n).map(() => new Float64Array(m));
@@ -120,11 +121,12 @@ const best = once((a, depth) => {
 const loss = (f) => ((1 - f) ** 2 / 2 <= FAR ? (1 - f) ** 2 / 2 : Infinity);
 const shown = (f) => (Math.abs(f) <= FAR ? f : Infinity);
 
-const octavesShown = range(8 * (HIGH - LOW) + 1).map((i) => LOW + i / 8);
-const sweep = once((tuned, size, a) => octavesShown.map((v) => loss(outputs(tuned * 2 ** v, size, a)[STEPS])));
+const octavesFrom = (low) => range(POINTS).map((i) => low + ((HIGH - low) * i) / (POINTS - 1));
+const sweep = once((tuned, size, a, low) => octavesFrom(low).map((v) => loss(outputs(tuned * 2 ** v, size, a)[STEPS])));
 
-export function transfer({ a, depth, octaves }) {
+function transfer({ a, depth, octaves }) {
   const tuned = best(a, TUNED), own = best(a, depth), shift = Math.log2(own / tuned);
+  const low = Math.min(LOW, 4 * Math.floor((shift - 2) / 4)), octavesShown = octavesFrom(low);
   const course = (size) => outputs(tuned * 2 ** octaves, size, a);
   const heights = [[own, depth], [tuned, TUNED]].map(([lr, size]) => Math.max(loss(outputs(lr, size, a)[STEPS]), 1e-6));
   const steps = range(STEPS + 1), last = course(depth);
@@ -133,10 +135,10 @@ export function transfer({ a, depth, octaves }) {
     panels: [
       {
         title: `Loss after ${STEPS} steps`, xlabel: `log2 of rate / best rate at depth ${TUNED}`, ylabel: "loss",
-        xlim: [LOW, HIGH], ylim: [1e-6, 1e2], xlog: false, ylog: true,
+        xlim: [low, HIGH], ylim: [1e-6, 1e2], xlog: false, ylog: true,
         curves: [
-          { label: names[0], x: octavesShown, y: sweep(tuned, depth, a), points: false },
-          { label: names[1], x: octavesShown, y: sweep(tuned, TUNED, a), points: false },
+          { label: names[0], x: octavesShown, y: sweep(tuned, depth, a, low), points: false },
+          { label: names[1], x: octavesShown, y: sweep(tuned, TUNED, a, low), points: false },
           { label: "best rates", x: [shift, 0], y: heights, points: true },
         ],
       },
@@ -162,4 +164,7 @@ function summary(a, depth, shift, last) {
     `Branches times L^-${a.toFixed(3)}: the best rate at depth ${depth} is ${where} that at depth ${TUNED}. ` +
     `At the chosen rate the network of depth ${depth} ${end}; the target is 1.`
   );
+}
+
+(window.lrModels ??= {}).residual = { transfer };
 }

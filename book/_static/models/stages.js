@@ -1,5 +1,6 @@
 // The model of the Stages chapter's slider figure. Twin of lib/lrtransfer/stages/slider.py: a test compares the two.
-
+"use strict";
+{
 const STAGES = 60, D = 4, CEILING = 1e5, LIMIT = Math.sqrt(1.5) - 0.5;
 const SPREAD = [1, 0.6, 0.3, 0.1];
 const BASIS = [[0.5, 0.5, 0.5, 0.5], [0.5, -0.5, 0.5, -0.5], [0.5, 0.5, -0.5, -0.5], [0.5, -0.5, -0.5, 0.5]];
@@ -52,7 +53,7 @@ function course(method, teacher, spectrum, beta) {
   }
 }
 
-export function excess({ kappa, sigma, beta }) {
+function excess({ kappa, sigma, beta }) {
   const spectrum = range(D).map((i) => kappa ** (i / 3 - 1));
   const spread = matrix((i, j) => range(D).reduce((sum, k) => sum + BASIS[i][k] * SPREAD[k] * BASIS[j][k], 0));
   const teacher = matrix((i, j) => (i === j ? 1 : 0) + sigma * spread[i][j]);
@@ -87,8 +88,14 @@ export function excess({ kappa, sigma, beta }) {
   };
 }
 
+/** 3.6 × 10⁻⁷: the same as lrtransfer.page.pictures.scientific. */
+function scientific(value) {
+  let [digits, power] = value.toExponential(1).split("e").map(Number);
+  return `${digits.toFixed(1)} × 10${[...String(power)].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("")}`;
+}
+
 function summary(falls, s, beta) {
-  const power = (v) => `10^${Math.log10(v).toFixed(2)}`, end = (m) => power(falls[m][STAGES]);
+  const power = scientific, end = (m) => power(falls[m][STAGES]);
   const highest = Math.max(...falls.stacking), peak = falls.stacking.indexOf(highest);
   const words =
     `β = ${beta.toFixed(2)} (the theorem's is ${((s - 1) / (s + 1)).toFixed(3)}). After ${STAGES} stages the loss is ` +
@@ -99,4 +106,7 @@ function summary(falls, s, beta) {
   }
   const rise = peak ? ` Stacking first rises to ${power(highest)} at stage ${peak}.` : "";
   return `${words}${end("stacking")} with stacking, ${others}${rise}`;
+}
+
+(window.lrModels ??= {}).stages = { excess };
 }

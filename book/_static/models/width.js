@@ -1,6 +1,7 @@
 // The model of the Width chapter's slider figure. Twin of lib/lrtransfer/width/slider.py: a test compares the two.
 // Each row of DRAWS is a width 2^3 .. 2^20: best rate, theta_0, Phi_1 .. Phi_L. Written by slider.script_table().
-
+"use strict";
+{
 const SPREAD = {"2": 1.125, "3": 0.8453861, "5": 0.6167268};
 const DRAWS = {
   2: [
@@ -26,7 +27,7 @@ const DRAWS = {
 const OCTAVES = Array.from({ length: 18 }, (_, k) => k + 3);
 const POINTS = 201, REACH = 2.5;
 
-export function onestep({ octave, layers, draw }) {
+function onestep({ octave, layers, draw }) {
   const place = OCTAVES.indexOf(octave), table = DRAWS[layers][draw - 1];
   const [best, ...coefficients] = table[place];
   const loss = (rate) => 0.5 * (coefficients.reduceRight((sum, c) => sum * rate + c, 0) - 1) ** 2;
@@ -60,4 +61,7 @@ export function onestep({ octave, layers, draw }) {
     summary: `n = ${2 ** octave}: best rate η = ${best.toFixed(4)}, ${off.toFixed(2)}% ${side} the limit ` +
       `${(1 / layers).toFixed(4)}; in units of the typical distance c/√n that is ${(off / 100 / half[place]).toFixed(2)}.`,
   };
+}
+
+(window.lrModels ??= {}).width = { onestep };
 }

@@ -6,7 +6,7 @@ import numpy as np
 
 from lrtransfer.depth.dynamics import gradient_descent, loss, relative_weight
 from lrtransfer.depth.scaling import max_stable_lr
-from lrtransfer.page.pictures import Curve, Model, Panel, Picture, Slider, fixed, significant
+from lrtransfer.page.pictures import Curve, Model, Panel, Picture, Slider, Try, fixed, significant
 
 STEPS, POINTS, ALPHA0 = 60, 241, 0.01
 
@@ -77,4 +77,9 @@ TRAJECTORY = Model(
         Slider("r", "target, r", (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0), start=6),
     ),
     picture=trajectory_picture,
+    tries=(
+        Try("Depth 64 at the rule's rate: it settles", {"inv_tau": 1.0, "depth": 64.0}),
+        Try("Just past the edge: it hovers", {"inv_tau": 2.1}),
+        Try("Past the edge with one layer: it runs away", {"inv_tau": 2.6, "depth": 1.0}),
+    ),
 )

@@ -6,12 +6,15 @@ page's script, and a test holds the two together; everything else about a slider
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from lrtransfer.numerics.arguments import refuse
+
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def fixed(value: float, decimals: int) -> str:
@@ -49,6 +52,27 @@ def significant(value: float, digits: int) -> str:
     """
     exact = Decimal(value)
     return f"{exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), ROUND_HALF_UP):f}"
+
+
+def scientific(value: float) -> str:
+    """A positive number as 3.6 × 10⁻⁷, with one decimal, ties away from zero; the page's script has the same.
+
+    Parameters
+    ----------
+    value
+        positive and finite
+
+    Returns
+    -------
+    str
+        the number as text.
+    """
+    exact = Decimal(value)
+    power = exact.adjusted()
+    digits = fixed(float(exact.scaleb(-power)), 1)
+    if digits == "10.0":
+        digits, power = "1.0", power + 1
+    return f"{digits} × 10{str(power).translate(RAISED)}"
 
 
 @dataclass(frozen=True)
@@ -149,6 +173,22 @@ class Slider:
 
 
 @dataclass(frozen=True)
+class Try:
+    """A button that sets controls: something worth seeing.
+
+    Attributes
+    ----------
+    words
+        on the button: what there is to see
+    values
+        of controls, by name; the others go to their start
+    """
+
+    words: str
+    values: dict[str, float]
+
+
+@dataclass(frozen=True)
 class Model:
     """A slider figure.
 
@@ -160,12 +200,38 @@ class Model:
         its controls
     picture
         from the sliders' values, by name, to what is shown
+    tries
+        buttons
+
+    Raises
+    ------
+    ValueError
+        where a button sets a control that does not exist, or to a value that it does not have.
     """
 
     name: str
     sliders: tuple[Slider, ...]
     picture: Callable[..., Picture]
+    tries: tuple[Try, ...] = ()
+
+    def __post_init__(self) -> None:
+        known = {s.name: s.values for s in self.sliders}
+        for one in self.tries:
+            for name, value in one.values.items():
+                if value not in known.get(name, ()):
+                    raise refuse("tries", {name: value}, f"a control of {self.name!r} and one of its values")
+
+    def start(self) -> dict[str, float]:
+        """Every slider's first setting, by name."""
+        return {s.name: s.values[s.start] for s in self.sliders}
 
     def at_start(self) -> Picture:
         """The picture at every slider's first setting."""
-        return self.picture(**{s.name: s.values[s.start] for s in self.sliders})
+        return self.picture(**self.start())
+
+    def longest_sentence(self) -> str:
+        """The longest sentence of the start, the sliders' ends and the buttons: room for any."""
+        ends = itertools.product(*({s.values[0], s.values[-1]} for s in self.sliders))
+        settings = [dict(zip(self.start(), values, strict=True)) for values in ends]
+        settings += [self.start() | one.values for one in self.tries] + [self.start()]
+        return max((self.picture(**values).summary for values in settings), key=len)

@@ -89,6 +89,11 @@ def static_html(model: Model, first: Drawing, *, caption: str, alt: str) -> str:
     str
         one ``figure`` element.
     """
+    tries = "".join(
+        f'<li><button type="button" data-values="{html.escape(json.dumps(model.start() | one.values))}">'
+        f"{html.escape(one.words)}</button></li>"
+        for one in model.tries
+    )
     sliders = [{"name": s.name, "label": s.label, "values": list(s.values), "start": s.start} for s in model.sliders]
     picture = base64.b64encode(first.svg.encode()).decode()
     return (
@@ -96,7 +101,10 @@ def static_html(model: Model, first: Drawing, *, caption: str, alt: str) -> str:
         f'data-sliders="{html.escape(json.dumps(sliders))}" data-alt="{html.escape(alt)}">'
         '<div class="lr-controls"></div>'
         f'<div class="lr-drawing"><img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{picture}"></div>'
-        f'<p class="lr-summary" aria-live="polite">{html.escape(first.summary)}</p>'
+        f'<p class="lr-summary"><span aria-live="polite">{html.escape(first.summary)}</span>'
+        f'<span class="lr-room" aria-hidden="true">{html.escape(model.longest_sentence())}</span></p>'
+        f'<ul class="lr-tries" aria-label="Try this">{tries}</ul>'
+        "<noscript><p>The controls of this figure need JavaScript; the picture shows where they start.</p></noscript>"
         f"<figcaption>{html.escape(caption)}</figcaption></figure>"
     )
 
@@ -141,4 +149,15 @@ def live_figure(model: Model, first: Drawing, caption: str) -> Any:
 
     for control in controls.values():
         control.observe(update, names="value")
-    return ipywidgets.VBox([*controls.values(), drawing, summary, ipywidgets.HTML(html.escape(caption))])
+
+    def go(values: dict[str, float]) -> None:
+        for name, value in values.items():
+            controls[name].value = value
+
+    buttons, start = [], model.start()
+    for one in model.tries:
+        button = ipywidgets.Button(description=one.words, layout=ipywidgets.Layout(width="auto"))
+        button.on_click(lambda _, values=one.values: go(start | values))
+        buttons.append(button)
+    tries = [ipywidgets.HBox(buttons, layout=ipywidgets.Layout(flex_flow="row wrap"))] if buttons else []
+    return ipywidgets.VBox([*controls.values(), drawing, summary, *tries, ipywidgets.HTML(html.escape(caption))])

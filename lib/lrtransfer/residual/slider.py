@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from lrtransfer.numerics.arrays import Array
-from lrtransfer.page.pictures import Curve, Model, Panel, Picture, Slider, fixed
+from lrtransfer.page.pictures import Curve, Model, Panel, Picture, Slider, Try, fixed
 from lrtransfer.residual.theory.fitting import fitting_lr
 from lrtransfer.residual.theory.lazy import linear_ntk
 from lrtransfer.residual.theory.linear_limit import linear_limit
 
 STEPS, TUNED = 6, 3  # T, and the depth at which the rate is tuned
-LOW, HIGH = -12, 4  # octaves of rate shown, from the best rate at depth 3
+LOW, HIGH, POINTS = -12, 4, 129  # octaves of rate shown, from the best rate at depth 3; lower where a best rate is
 FAR = 1e3  # a loss above this is beyond the frame, and called diverged
 
 
@@ -45,7 +45,8 @@ def transfer_picture(a: float, depth: float, octaves: float) -> Picture:
     layers = int(depth)
     tuned, own = best(a, TUNED), best(a, layers)
     shift = float(np.log2(own / tuned))
-    x = np.arange(LOW, HIGH + 1 / 16, 1 / 8)
+    low = min(LOW, 4 * int(np.floor((shift - 2) / 4)))
+    x = np.linspace(low, HIGH, POINTS)
     sweeps = {size: linear_limit(tuned * 2.0**x, 1.0, size, STEPS, branch=a)[-1] for size in (TUNED, layers)}
     courses = {size: linear_limit(tuned * 2.0**octaves, 1.0, size, STEPS, branch=a) for size in (TUNED, layers)}
     at_best = [linear_limit(rate, 1.0, size, STEPS, branch=a)[-1] for rate, size in ((own, layers), (tuned, TUNED))]
@@ -56,7 +57,7 @@ def transfer_picture(a: float, depth: float, octaves: float) -> Picture:
         title=f"Loss after {STEPS} steps",
         xlabel=f"log2 of rate / best rate at depth {TUNED}",
         ylabel="loss",
-        xlim=(float(LOW), float(HIGH)),
+        xlim=(float(low), float(HIGH)),
         ylim=(1e-6, 1e2),
         curves=(
             Curve(names["own"], x.tolist(), _losses(sweeps[layers])),
@@ -102,4 +103,9 @@ TRANSFER = Model(
         Slider("octaves", "rate, octaves from the best at L = 3", tuple(np.arange(-2, 2.01, 0.5).tolist()), start=4),
     ),
     picture=transfer_picture,
+    tries=(
+        Try("1/√L: the rate of depth 3 fits depth 24", {"a": 0.5, "depth": 24.0, "octaves": 0.0}),
+        Try("No multiplier: the same rate diverges", {"a": 0.0, "depth": 24.0, "octaves": 0.0}),
+        Try("1/L: depth 24 learns too slowly", {"a": 1.0, "depth": 24.0, "octaves": 0.0}),
+    ),
 )

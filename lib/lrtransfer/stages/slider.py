@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from lrtransfer.numerics.arrays import Array
-from lrtransfer.page.pictures import Curve, Model, Panel, Picture, Slider, fixed
+from lrtransfer.page.pictures import Curve, Model, Panel, Picture, Slider, Try, fixed, scientific
 from lrtransfer.stages.errors.thresholds import LIMIT
 from lrtransfer.stages.linear.excess import run
 from lrtransfer.stages.linear.theory import proof_alpha
@@ -99,17 +99,16 @@ def _summary(falls: dict[str, Array], kappa: float, beta: float) -> str:
     stacking = falls["stacking"]
     peak = int(stacking.argmax())  # the first of several
     if np.isinf(stacking[peak]):
-        words += f"times {_power(falls['nesterov'][-1])} with Nesterov, {_power(falls['gd'][-1])} with plain descent. "
-        return words + f"Stacking is stopped at stage {peak}: its loss has passed {_power(CEILING)} times its start."
+        ends = [scientific(falls[method][-1]) for method in ("nesterov", "gd")]
+        words += f"times {ends[0]} with Nesterov, {ends[1]} with plain descent. "
+        return (
+            words + f"Stacking is stopped at stage {peak}: its loss has passed {scientific(CEILING)} times its start."
+        )
     words += (
-        f"times {_power(stacking[-1])} with stacking, {_power(falls['nesterov'][-1])} with Nesterov, "
-        f"{_power(falls['gd'][-1])} with plain descent."
+        f"times {scientific(stacking[-1])} with stacking, {scientific(falls['nesterov'][-1])} with Nesterov, "
+        f"{scientific(falls['gd'][-1])} with plain descent."
     )
-    return words + (f" Stacking first rises to {_power(stacking[peak])} at stage {peak}." if peak else "")
-
-
-def _power(value: float) -> str:
-    return f"10^{fixed(float(np.log10(value)), 2)}"
+    return words + (f" Stacking first rises to {scientific(stacking[peak])} at stage {peak}." if peak else "")
 
 
 EXCESS = Model(
@@ -120,4 +119,9 @@ EXCESS = Model(
         Slider("beta", "momentum, β", (0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.82, 0.85, 0.9, 0.94, 1.0), start=8),
     ),
     picture=excess_picture,
+    tries=(
+        Try("Near the identity: stacking is Nesterov's", {"sigma": 0.5}),
+        Try("Far away: stacking rises first", {"sigma": 30.0}),
+        Try("The plain copy, β = 1: both slow down", {"beta": 1.0}),
+    ),
 )

@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from lrtransfer.page.pictures import Curve, Model, Panel, Picture, Slider
+from lrtransfer.page.pictures import Curve, Model, Panel, Picture, Slider, Try
 from lrtransfer.rates import OnEdgeWarning
 from lrtransfer.width.single_draw import one_step_coefficients
 from lrtransfer.width.spread import exact_argmin, limit_spread
@@ -115,4 +115,9 @@ ONE_STEP = Model(
         Slider("draw", "draw of the weights", tuple(float(k) for k in DRAWS)),
     ),
     picture=one_step_picture,
+    tries=(
+        Try("Eight units: far from the limit", {"octave": 3.0}),
+        Try("A million units: on the limit", {"octave": 20.0}),
+        Try("Width 64, another draw", {"octave": 6.0, "draw": 3.0}),
+    ),
 )

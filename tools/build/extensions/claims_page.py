@@ -81,7 +81,7 @@ def _link_names(app: Sphinx, pagename: str, template: str, context: dict[str, An
     """Link the names in the boxes of a chapter to their rows; give the claims page its script and styles."""
     if pagename == PAGE:
         app.add_css_file("ledger.css")
-        app.add_js_file("ledger.js", type="module")
+        app.add_js_file("ledger.js", loading_method="defer")
     elif 'class="lr-id"' in context.get("body", ""):
         context["body"] = ledger_rows.linked_names(context["body"], context["pathto"](PAGE))
 

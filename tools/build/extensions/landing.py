@@ -37,13 +37,9 @@ class MovingFigure(SphinxDirective):
         model = next((v for v in vars(slider).values() if isinstance(v, Model) and v.name == name), None)
         if model is None:
             raise self.error(f"No slider figure is called {name!r}.")
-        code = static_html(model, _first(model), caption=" ".join(self.content), alt=self.options["alt"])
+        first = drawn(model.at_start())
+        code = static_html(model, first, caption=" ".join(self.content), alt=self.options["alt"])
         return [nodes.raw("", code, format="html")]
-
-
-@cache
-def _first(model: Model) -> Any:
-    return drawn(model.at_start())
 
 
 class ChapterCards(SphinxDirective):

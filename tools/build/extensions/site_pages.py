@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -14,6 +16,8 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools" / "build"))
 
 import execute  # noqa: E402
+import preview  # noqa: E402
+import publishing  # noqa: E402
 import repository  # noqa: E402
 
 
@@ -22,6 +26,7 @@ def _configure(app: Sphinx, config: Config) -> None:
     address = repository.address(ROOT)
     if address:
         config.html_theme_options |= {"repository_url": address, "use_repository_button": True}
+        config.html_baseurl = config.html_baseurl or publishing.site_address(address)
 
 
 def _is_chapter(pagename: str) -> bool:
@@ -47,13 +52,12 @@ def _buttons(app: Sphinx, pagename: str, template: str, context: dict[str, Any],
                 },
             )
     address = repository.address(ROOT)
-    if address.startswith("https://github.com/"):
-        place = address.removeprefix("https://github.com/")
+    if colab := publishing.colab_address(address, name):
         context["header_buttons"].insert(
             0,
             {
                 "type": "link",
-                "url": f"https://colab.research.google.com/github/{place}/blob/main/notebooks/{name}.ipynb",
+                "url": colab,
                 "text": "Open in Colab",
                 "icon": "fas fa-rocket",
                 "tooltip": "Open this chapter in Colab",
@@ -77,20 +81,51 @@ def _body_and_scripts(app: Sphinx, pagename: str, template: str, context: dict[s
     body = context.get("body", "")
     # docutils calls the list of references a list without list items, which a screen reader stumbles over.
     context["body"] = body.replace('<div role="list" class="citation-list">', '<div class="citation-list">')
-    if 'class="lr-slider"' in context.get("body", ""):
-        app.add_js_file("slider.js", type="module")
+    for room in sorted(set(re.findall(r'class="lr-slider" data-model="(\w+)\.', context["body"]))):
+        app.add_js_file(f"models/{room}.js", priority=600, loading_method="defer")
+        app.add_js_file("slider.js", priority=700, loading_method="defer")
+
+
+def _tags(app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Say what a page is about to search engines and to whoever passes its link on."""
+    if doctree is None:
+        return
+    words = publishing.description(context["body"])
+    title = re.sub(r"<[^>]+>", "", context["title"])
+    tags = publishing.preview_tags(title, words, app.config.html_baseurl, f"{pagename}.html")
+    context["metatags"] = context.get("metatags", "") + tags
 
 
 def _finish(app: Sphinx, error: Exception | None) -> None:
-    if error is None and app.builder.format == "html":
-        out = Path(app.outdir)
-        (out / ".nojekyll").touch()
-        shutil.copytree(ROOT / "notebooks", out / "notebooks", dirs_exist_ok=True)
+    """Add what is no page: notebooks that know their repository, and the files of a published site."""
+    if error is not None or app.builder.format != "html":
+        return
+    from lrtransfer.page.scale import preset
+
+    out, site = Path(app.outdir), app.config.html_baseurl
+    address, revision = repository.address(ROOT), repository.revision(ROOT)
+    (out / ".nojekyll").touch()
+    (out / "notebooks").mkdir(exist_ok=True)
+    for notebook in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        text = notebook.read_text(encoding="utf-8")
+        text = publishing.with_address(text, address, revision) if address else text
+        (out / "notebooks" / notebook.name).write_text(text, encoding="utf-8")
+    names = [name for name, _ in execute.toc_entries()]
+    titles = [(f"{name}.html", app.env.titles[name].astext()) for name in names]
+    (out / "404.html").write_text(publishing.not_found(site, titles), encoding="utf-8")
+    (out / "robots.txt").write_text(publishing.robots(site), encoding="utf-8")
+    if site:
+        pages = ["", *(page for page, _ in titles)]
+        preview.draw(out / "_static" / "preview.png")
+        (out / "sitemap.xml").write_text(publishing.sitemap(pages, site), encoding="utf-8")
+    made = {"repository": address, "revision": revision, "site": site, "preset": preset()}
+    (out / "build.json").write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", _configure, priority=100)
     app.connect("html-page-context", _body_and_scripts)
     app.connect("html-page-context", _buttons, priority=900)
+    app.connect("html-page-context", _tags)
     app.connect("build-finished", _finish)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
