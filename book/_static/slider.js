@@ -117,10 +117,18 @@ function legend(panel) {
   return list;
 }
 
+const raised = (k) => [...String(k)].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("");
+
+/** 3.6 × 10⁻⁷, for the sentences of the models: the same as lrtransfer.page.pictures.scientific. */
+window.lrScientific = (value) => {
+  const [digits, k] = value.toExponential(1).split("e").map(Number);
+  return `${digits.toFixed(1)} × 10${raised(k)}`;
+};
+
 /** Ticks of a logarithmic axis are powers of ten. */
 function power(value) {
   const k = Math.round(Math.log10(value));
-  return k === 0 ? "1" : `10${[...String(k)].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("")}`;
+  return k === 0 ? "1" : `10${raised(k)}`;
 }
 
 function draw(figure, picture) {

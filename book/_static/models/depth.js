@@ -1,7 +1,7 @@
 // The models of the Depth chapter's slider figures. Twin of lib/lrtransfer/depth/slider.py: a test compares the two.
 "use strict";
 {
-const STEPS = 60, POINTS = 241, ALPHA0 = 0.01;
+const STEPS = 60, POINTS = 241, ALPHA0 = 0.01, FAR = 1e3;
 
 /** Gradient descent on the scalar chain with equal weights, in u = w / w* (w* at the minimum): one map for all data. */
 function iterate(lr, depth) {
@@ -55,6 +55,9 @@ function summary(alphas, lr) {
   if (distance < 1e-3) {
     const over = alphas.some((a) => a > 1 + 1e-9);
     return `${eta}: converged${over ? " after overshooting" : " from below, without overshoot"}.`;
+  }
+  if (Math.max(...last.map(Math.abs)) > FAR) {
+    return `${eta}: runs away, α is ${lrScientific(Math.abs(last[1]))} in size after ${STEPS} steps.`;
   }
   if (last[1] < 1 && last[1] > last[0]) return `${eta}: still climbing after ${STEPS} steps, α = ${last[1].toFixed(3)}.`;
   return `${eta}: not settled after ${STEPS} steps; the last two values of α are ${last[0].toFixed(3)} and ${last[1].toFixed(3)}.`;

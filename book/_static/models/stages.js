@@ -88,14 +88,8 @@ function excess({ kappa, sigma, beta }) {
   };
 }
 
-/** 3.6 × 10⁻⁷: the same as lrtransfer.page.pictures.scientific. */
-function scientific(value) {
-  let [digits, power] = value.toExponential(1).split("e").map(Number);
-  return `${digits.toFixed(1)} × 10${[...String(power)].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("")}`;
-}
-
 function summary(falls, s, beta) {
-  const power = scientific, end = (m) => power(falls[m][STAGES]);
+  const power = lrScientific, end = (m) => power(falls[m][STAGES]);
   const highest = Math.max(...falls.stacking), peak = falls.stacking.indexOf(highest);
   const words =
     `β = ${beta.toFixed(2)} (the theorem's is ${((s - 1) / (s + 1)).toFixed(3)}). After ${STAGES} stages the loss is ` +

@@ -6,9 +6,9 @@ import numpy as np
 
 from lrtransfer.depth.dynamics import gradient_descent, loss, relative_weight
 from lrtransfer.depth.scaling import max_stable_lr
-from lrtransfer.page.pictures import Curve, Model, Panel, Picture, Slider, Try, fixed, significant
+from lrtransfer.page.pictures import Curve, Model, Panel, Picture, Slider, Try, fixed, scientific, significant
 
-STEPS, POINTS, ALPHA0 = 60, 241, 0.01
+STEPS, POINTS, ALPHA0, FAR = 60, 241, 0.01, 1e3
 
 
 def trajectory_picture(inv_tau: float, depth: float, r: float) -> Picture:
@@ -62,6 +62,8 @@ def _summary(alphas: np.ndarray, lr: float) -> str:
     if max(abs(before - 1), abs(last - 1)) < 1e-3:
         over = (alphas > 1 + 1e-9).any()
         return f"{eta}: converged{' after overshooting' if over else ' from below, without overshoot'}."
+    if max(abs(before), abs(last)) > FAR:
+        return f"{eta}: runs away, α is {scientific(abs(last))} in size after {STEPS} steps."
     if before < last < 1:
         return f"{eta}: still climbing after {STEPS} steps, α = {fixed(last, 3)}."
     return (

@@ -115,7 +115,7 @@ def _finish(app: Sphinx, error: Exception | None) -> None:
     (out / "404.html").write_text(publishing.not_found(site, titles), encoding="utf-8")
     (out / "robots.txt").write_text(publishing.robots(site), encoding="utf-8")
     if site:
-        pages = ["", *(page for page, _ in titles)]
+        pages = ["", *(f"{name}.html" for name in sorted(app.env.found_docs))]
         preview.draw(out / "_static" / "preview.png")
         (out / "sitemap.xml").write_text(publishing.sitemap(pages, site), encoding="utf-8")
     made = {"repository": address, "revision": revision, "site": site, "preset": preset()}

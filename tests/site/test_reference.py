@@ -1,0 +1,71 @@
+"""The reference of the package: every name that a room hands out, and links between it and the chapters, both ways."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+from bs4 import BeautifulSoup
+
+import package_reference
+import public_names
+
+
+@pytest.fixture(scope="module")
+def rooms(site):
+    """The page of every room, parsed."""
+    return {
+        room: BeautifulSoup((site / "book" / "reference" / f"{room}.html").read_text(encoding="utf-8"), "html.parser")
+        for room in public_names.ROOMS
+    }
+
+
+def test_every_room_of_the_package_has_a_page(rooms):
+    package = importlib.import_module("lrtransfer")
+    import pkgutil
+
+    found = {module.name for module in pkgutil.iter_modules(package.__path__) if module.ispkg}
+    assert found == set(rooms)
+
+
+def test_every_public_name_has_a_section_with_its_summary(rooms):
+    for room, page in rooms.items():
+        names = public_names.of_room(room)
+        for exported in getattr(importlib.import_module(f"lrtransfer.{room}"), "__all__", ()):
+            value = getattr(importlib.import_module(f"lrtransfer.{room}"), exported)
+            if callable(value) and getattr(value, "__module__", "").startswith("lrtransfer."):
+                assert f"{room}.{exported}" in {name.short for name in names}
+        for name in names:
+            section = page.find(id=name.short)
+            assert section and section.select_one(".lr-signature") and section.select_one(".lr-used"), name.path
+            assert len(section.select_one(".lr-entry").get_text()) > len(name.short) + 5, name.path
+
+
+def test_a_name_says_where_it_is_used_and_the_code_there_links_back(site, rooms):
+    entry = rooms["depth"].find(id="depth.max_stable_lr")
+    links = [link["href"] for link in entry.select(".lr-used a")]
+    assert any(link.startswith("../depth.html#") for link in links)
+    chapter = BeautifulSoup((site / "book" / "depth.html").read_text(encoding="utf-8"), "html.parser")
+    assert chapter.select("pre a.lr-ref[href='reference/depth.html#depth.max_stable_lr']")
+    for link in links:
+        page, anchor = link.split("#")
+        target = (site / "book" / "reference" / page).resolve().read_text(encoding="utf-8")
+        assert f'id="{anchor}"' in target
+
+
+def test_uses_are_found_by_import_and_by_attribute():
+    cells = [
+        ("from lrtransfer import depth as d\nfrom lrtransfer.page.report import say", "one", "One"),
+        ("say(d.max_stable_lr(2, 1.0))\nunknown.max_stable_lr", "two", "Two"),
+    ]
+    found = public_names.uses(cells)
+    assert found.names == {
+        "say": "lrtransfer.page.report.say",
+        "d.max_stable_lr": public_names._path(importlib.import_module("lrtransfer.depth").max_stable_lr),
+    }
+    assert found.sections["lrtransfer.page.report.say"] == {"two": "Two"}
+
+
+def test_docstrings_are_escaped_and_keep_their_formulas():
+    assert package_reference.paragraph("a < b and ``c_1``::") == "<p>a &lt; b and <code>c_1</code>:</p>"
+    assert package_reference.paragraph("    f = x\n    g") == "<pre>    f = x\n    g</pre>"

@@ -1,0 +1,137 @@
+"""The reference of the package: every public name from its docstring, linked with the sections that use it."""
+
+from __future__ import annotations
+
+import html
+import inspect
+import re
+from typing import Any
+
+from docutils import nodes
+from numpydoc.docscrape import NumpyDocString
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+import public_names
+from public_names import Name, Uses
+
+DOTTED = re.compile(
+    r'<span class="n">(\w+)</span>(<span class="o">\.</span>)'
+    r'(?=<span class="n">(\w+)</span>)(<span class="n">\w+</span>)'
+)
+PLAIN = re.compile(r'(<span class="n">(\w+)</span>)(<span class="p">\()')
+SECTIONS = ("Parameters", "Other Parameters", "Attributes", "Returns", "Yields", "Raises")
+
+
+class UsesNode(nodes.General, nodes.Element):
+    """Where the sections that use a name go; filled when every page has been read."""
+
+
+class PackageRoom(SphinxDirective):
+    """``{package-room} depth``: a section for every public name of ``lrtransfer.depth``."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        found: list[nodes.Node] = []
+        for name in public_names.of_room(self.arguments[0]):
+            section = nodes.section(ids=[name.short], names=[name.short])
+            section += nodes.title("", "", nodes.literal(text=name.short))
+            section += nodes.raw("", entry(name), format="html")
+            section += UsesNode(name=name.path)
+            self.state.document.note_explicit_target(section)
+            found.append(section)
+        return found
+
+
+def entry(name: Name) -> str:
+    """Signature and docstring of a name, as HTML."""
+    parsed = NumpyDocString(inspect.getdoc(name.value) or "")
+    lines = [*parsed["Summary"], "", *parsed["Extended Summary"]]
+    out = [f'<p class="lr-signature"><code>{html.escape(name.signature)}</code></p>', *map(paragraph, blocks(lines))]
+    for title in SECTIONS:
+        rows = "".join(_described(one) for one in parsed[title])
+        out += [f'<p class="lr-part">{title}</p><dl class="lr-args">{rows}</dl>'] if rows else []
+    return f'<div class="lr-entry">{"".join([*out, *map(paragraph, blocks(parsed["Notes"]))])}</div>'
+
+
+def _described(one: Any) -> str:
+    named = " : ".join(part for part in (one.name, one.type) if part)
+    return f"<dt><code>{html.escape(named)}</code></dt><dd>{''.join(map(paragraph, blocks(one.desc)))}</dd>"
+
+
+def blocks(lines: list[str]) -> list[str]:
+    """Paragraphs of a docstring; indented ones keep their lines."""
+    return [block.strip("\n") for block in re.split(r"\n\s*\n", "\n".join(lines)) if block.strip()]
+
+
+def paragraph(block: str) -> str:
+    """One paragraph: literals in code, formulas and examples as they stand."""
+    if block.startswith(("    ", ">>>")) or "\n    " in block:
+        return f"<pre>{html.escape(block)}</pre>"
+    text = html.escape(" ".join(block.split()), quote=False)
+    return "<p>" + re.sub(r"``(.+?)``", r"<code>\1</code>", text).replace("::", ":") + "</p>"
+
+
+def _gather(app: Sphinx, doctree: nodes.document) -> None:
+    """Remember which section of a page uses which name, cell by cell."""
+    cells = []
+    for block in doctree.findall(nodes.literal_block):
+        if "cell_input" in block.parent.get("classes", []):
+            section = block.parent
+            while not isinstance(section, nodes.section) and section.parent is not None:
+                section = section.parent
+            title = section.next_node(nodes.title)
+            cells.append((block.astext(), section["ids"][0], title.astext() if title else ""))
+    if cells:
+        _uses(app)[app.env.docname] = public_names.uses(cells)
+
+
+def _uses(app: Sphinx) -> dict[str, Uses]:
+    if not hasattr(app.env, "lr_uses"):
+        app.env.lr_uses = {}  # type: ignore[attr-defined]
+    return app.env.lr_uses  # type: ignore[attr-defined]
+
+
+def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    for place in list(doctree.findall(UsesNode)):
+        links = [
+            f'<a href="{app.builder.get_relative_uri(docname, page)}#{anchor}">{html.escape(title)}</a>'
+            for page, found in sorted(_uses(app).items())
+            for anchor, title in found.sections.get(place["name"], {}).items()
+        ]
+        words = f"Used in {', '.join(links)}." if links else "No section of the book calls it: the package does."
+        place.replace_self(nodes.raw("", f'<p class="lr-used">{words}</p>', format="html"))
+
+
+def _link_code(app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Link the names in a page's code to the reference."""
+    found = _uses(app).get(pagename)
+    if found is None:
+        return
+
+    def linked(path: str, shown: str) -> str:
+        name = public_names.by_path().get(path)
+        if name is None:
+            return shown
+        page = context["pathto"](f"book/reference/{name.room}")
+        return f'<a class="lr-ref" href="{page}#{name.short}">{shown}</a>'
+
+    def dotted(match: re.Match[str]) -> str:
+        path = found.names.get(f"{match[1]}.{match[3]}")
+        return match[0] if path is None else f'<span class="n">{match[1]}</span>{match[2]}{linked(path, match[4])}'
+
+    def plain(match: re.Match[str]) -> str:
+        path = found.names.get(match[2])
+        return match[0] if path is None else linked(path, match[1]) + match[3]
+
+    context["body"] = PLAIN.sub(plain, DOTTED.sub(dotted, context["body"]))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_node(UsesNode)
+    app.add_directive("package-room", PackageRoom)
+    app.connect("doctree-read", _gather)
+    app.connect("doctree-resolved", _fill)
+    app.connect("html-page-context", _link_code)
+    return {"parallel_read_safe": False, "parallel_write_safe": True}
