@@ -7,6 +7,16 @@ const UNREAD = ".cell_input, pre, .math, mjx-container, .headerlink, script, sty
 
 const spelt = (text) => text.toLowerCase().replace(/[\u00b5\u03bc]/g, "mu");
 
+/** The stems that Sphinx searches for ("decai"), each as the reader typed it where a word begins like it ("decay"). */
+function asked(stems) {
+  const typed = splitQuery(spelt(document.querySelector("#search-input, input[name=q]")?.value
+    ?? new URLSearchParams(location.search).get("q") ?? ""));
+  const stemmer = new Stemmer();
+  const whole = typed.filter((word) => !stems.some((stem) => word.startsWith(stem)) && stems.includes(stemmer.stemWord(word)));
+  const kept = [...new Set([...stems.filter((stem) => typed.some((word) => word.startsWith(stem))), ...whole])];
+  return kept.length ? kept : stems;
+}
+
 /** What a paragraph says, with a dash of dots for each formula. */
 function words(element) {
   const copy = element.cloneNode(true);
@@ -49,7 +59,7 @@ function marked(text, terms, section) {
 }
 
 Search.makeSearchSummary = (html, keywords, anchor) => {
-  const page = new DOMParser().parseFromString(html, "text/html"), terms = [...keywords].map(spelt);
+  const page = new DOMParser().parseFromString(html, "text/html"), terms = asked([...keywords].map(spelt));
   const root = (anchor && page.querySelector(anchor)) || page.querySelector("article") || page.body;
   let best, most = -1;
   for (const element of root.querySelectorAll("p, li, dd, figcaption")) {

@@ -35,6 +35,16 @@ def test_words_lead_somewhere_and_the_excerpt_has_them(browser, address, query, 
         assert visit.complaints == []
 
 
+def test_the_excerpt_is_where_most_of_the_words_are(browser, address):
+    with Visit(browser, address, "search.html?q=weight+decay") as visit:
+        results(visit.page)
+        marks = visit.page.locator("ul.search li", has=visit.page.locator("a[href*='residual.html']")).first.locator(
+            "mark"
+        )
+        marks.first.wait_for()
+        assert any("decay" in mark.lower() for mark in marks.all_inner_texts())
+
+
 def test_excerpts_are_prose(browser, address):
     with Visit(browser, address, "search.html?q=sharpness") as visit:
         visit.page.wait_for_selector("ul.search li p.context")
