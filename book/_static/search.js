@@ -7,6 +7,18 @@ const UNREAD = ".cell_input, pre, .math, mjx-container, .headerlink, script, sty
 
 const spelt = (text) => text.toLowerCase().replace(/[\u00b5\u03bc]/g, "mu");
 
+// Titles and entries of the index are compared with what was typed letter by letter: both get one spelling of mu.
+const latin = (text) => text.replace(/[\u00b5\u03bc]/g, "mu");
+for (const table of [Search._index?.alltitles, Search._index?.indexentries]) {
+  for (const [name, places] of Object.entries(table ?? {})) {
+    if (latin(name) === name) continue;
+    delete table[name];
+    table[latin(name)] = [...(table[latin(name)] ?? []), ...places];
+  }
+}
+const perform = Search.performSearch;
+Search.performSearch = (query) => perform(latin(query));
+
 /** The stems that Sphinx searches for ("decai"), each as the reader typed it where a word begins like it ("decay"). */
 function asked(stems) {
   const typed = splitQuery(spelt(document.querySelector("#search-input, input[name=q]")?.value
@@ -67,7 +79,7 @@ Search.makeSearchSummary = (html, keywords, anchor) => {
     const text = words(element), hits = terms.filter((term) => spelt(text).includes(term)).length;
     if (text.length > 20 && hits > most) [best, most] = [element, hits];
   }
-  if (!best) return null;
+  if (!best) return new DocumentFragment();
   const section = best.closest("section");
   return marked(excerpt(words(best), terms), terms, section?.parentElement.closest("section") ? section : null);
 };

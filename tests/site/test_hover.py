@@ -41,9 +41,10 @@ def test_a_claim_shows_its_row_from_the_other_page_and_nothing_from_elsewhere(br
 
 
 def test_a_statement_shows_itself(browser, address):
-    with Visit(browser, address, "book/width.html") as visit:
+    with Visit(browser, address, "book/stages.html") as visit:
         visit.page.evaluate("window.MathJax?.startup?.promise")
-        link = visit.page.locator("article p a[href*='#thm-']:visible").first
+        link = visit.page.locator("article p a[href*='#thm-']").first
+        link.evaluate("a => { for (let d = a; (d = d.parentElement.closest('details')); ) d.open = true; }")
         link.scroll_into_view_if_needed()
         link.hover()
         visit.page.locator(".lr-hover .proof").wait_for()
