@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import json
 
 import pytest
 from bs4 import BeautifulSoup
+from visits import Visit, serious_faults
 
 import package_reference
 import public_names
@@ -46,7 +48,8 @@ def test_a_name_says_where_it_is_used_and_the_code_there_links_back(site, rooms)
     links = [link["href"] for link in entry.select(".lr-used a")]
     assert any(link.startswith("../depth.html#") for link in links)
     chapter = BeautifulSoup((site / "book" / "depth.html").read_text(encoding="utf-8"), "html.parser")
-    assert chapter.select("pre a.lr-ref[href='reference/depth.html#depth.max_stable_lr']")
+    places = json.loads(chapter.find(id="lr-names").string)
+    assert places["depth.max_stable_lr"] == "reference/depth.html#depth.max_stable_lr"
     for link in links:
         page, anchor = link.split("#")
         target = (site / "book" / "reference" / page).resolve().read_text(encoding="utf-8")
@@ -69,3 +72,15 @@ def test_uses_are_found_by_import_and_by_attribute():
 def test_docstrings_are_escaped_and_keep_their_formulas():
     assert package_reference.paragraph("a < b and ``c_1``::") == "<p>a &lt; b and <code>c_1</code>:</p>"
     assert package_reference.paragraph("    f = x\n    g") == "<pre>    f = x\n    g</pre>"
+
+
+def test_a_name_in_opened_code_leads_to_its_place(browser, address):
+    with Visit(browser, address, "book/depth.html") as visit:
+        visit.page.evaluate("document.querySelectorAll('article details').forEach(fold => { fold.open = true; })")
+        link = visit.page.locator("pre a.lr-ref[href$='#depth.max_stable_lr']").first
+        link.wait_for()
+        assert link.inner_text() == "depth.max_stable_lr"
+        assert serious_faults(visit.page, "article") == []
+        link.click()
+        visit.page.wait_for_url("**/reference/depth.html#depth.max_stable_lr")
+        assert visit.complaints == []

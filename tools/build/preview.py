@@ -14,7 +14,8 @@ def draw(path: Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(12, 6.3), dpi=100, facecolor="white", layout="none")
+    figure = Figure(figsize=(12, 6.3), dpi=100, facecolor="white")
+    figure.set_layout_engine("none")
     FigureCanvasAgg(figure)
     figure.suptitle("Learning Rates That Transfer", fontsize=34, y=0.95)
     x, depths = np.geomspace(0.25, 8, 400), np.array([2, 8, 32, 128])

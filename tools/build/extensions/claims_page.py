@@ -74,7 +74,6 @@ def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             "findings": lambda: ledger_rows.findings_table(findings(), page_of),
         }[place["table"]]()
         place.replace_self(made)
-        app.env.get_domain("math").data["has_equations"][docname] = True  # read before the rows were there
 
 
 def _link_names(app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import inspect
+import json
 import re
 from typing import Any
 
@@ -15,11 +16,6 @@ from sphinx.util.docutils import SphinxDirective
 import public_names
 from public_names import Name, Uses
 
-DOTTED = re.compile(
-    r'<span class="n">(\w+)</span>(<span class="o">\.</span>)'
-    r'(?=<span class="n">(\w+)</span>)(<span class="n">\w+</span>)'
-)
-PLAIN = re.compile(r'(<span class="n">(\w+)</span>)(<span class="p">\()')
 SECTIONS = ("Parameters", "Other Parameters", "Attributes", "Returns", "Yields", "Raises")
 
 
@@ -104,28 +100,19 @@ def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         place.replace_self(nodes.raw("", f'<p class="lr-used">{words}</p>', format="html"))
 
 
-def _link_code(app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Link the names in a page's code to the reference."""
+def _name_code(app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Hand the page's script the places of the names in its code, as they are written there."""
     found = _uses(app).get(pagename)
     if found is None:
         return
-
-    def linked(path: str, shown: str) -> str:
-        name = public_names.by_path().get(path)
-        if name is None:
-            return shown
-        page = context["pathto"](f"book/reference/{name.room}")
-        return f'<a class="lr-ref" href="{page}#{name.short}">{shown}</a>'
-
-    def dotted(match: re.Match[str]) -> str:
-        path = found.names.get(f"{match[1]}.{match[3]}")
-        return match[0] if path is None else f'<span class="n">{match[1]}</span>{match[2]}{linked(path, match[4])}'
-
-    def plain(match: re.Match[str]) -> str:
-        path = found.names.get(match[2])
-        return match[0] if path is None else linked(path, match[1]) + match[3]
-
-    context["body"] = PLAIN.sub(plain, DOTTED.sub(dotted, context["body"]))
+    known = public_names.by_path()
+    places = {
+        written: f"{context['pathto'](f'book/reference/{known[path].room}')}#{known[path].short}"
+        for written, path in sorted(found.names.items())
+    }
+    text = json.dumps(places, separators=(",", ":")).replace("<", "\\u003c")
+    context["body"] += f'<script type="application/json" id="lr-names">{text}</script>'
+    app.add_js_file("names.js", loading_method="defer")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -133,5 +120,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("package-room", PackageRoom)
     app.connect("doctree-read", _gather)
     app.connect("doctree-resolved", _fill)
-    app.connect("html-page-context", _link_code)
+    app.connect("html-page-context", _name_code)
     return {"parallel_read_safe": False, "parallel_write_safe": True}
