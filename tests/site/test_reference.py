@@ -64,7 +64,7 @@ def test_uses_are_found_by_import_and_by_attribute():
     found = public_names.uses(cells)
     assert found.names == {
         "say": "lrtransfer.page.report.say",
-        "d.max_stable_lr": public_names._path(importlib.import_module("lrtransfer.depth").max_stable_lr),
+        "d.max_stable_lr": public_names.defined_at(importlib.import_module("lrtransfer.depth").max_stable_lr),
     }
     assert found.sections["lrtransfer.page.report.say"] == {"two": "Two"}
 

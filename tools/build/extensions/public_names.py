@@ -44,13 +44,14 @@ class Uses:
     names: dict[str, str] = field(default_factory=dict)
 
 
-def _path(value: Any) -> str:
+def defined_at(value: Any) -> str:
+    """The module and name under which a function or class is defined."""
     value = inspect.unwrap(value) if callable(value) else value
     return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}"
 
 
 def _is_public(name: str, value: Any) -> bool:
-    is_ours = _path(value).startswith("lrtransfer.")
+    is_ours = defined_at(value).startswith("lrtransfer.")
     return (
         not name.startswith("_") and is_ours and (inspect.isclass(value) or inspect.isfunction(inspect.unwrap(value)))
     )
@@ -61,15 +62,15 @@ def of_room(room: str) -> tuple[Name, ...]:
     """What a room hands out at its door, and then what its modules hold besides, by place of definition."""
     package = importlib.import_module(f"lrtransfer.{room}")
     door = {name: value for name, value in vars(package).items() if _is_public(name, value)}
-    known = {_path(value): Name(room, _path(value), f"{room}.{name}", value) for name, value in door.items()}
+    known = {defined_at(value): Name(room, defined_at(value), f"{room}.{name}", value) for name, value in door.items()}
     for found in pkgutil.walk_packages(package.__path__, f"lrtransfer.{room}."):
         if found.name.rsplit(".", 1)[1].startswith("_"):
             continue
         module = importlib.import_module(found.name)
         for name, value in vars(module).items():
-            if _is_public(name, value) and _path(value).startswith(f"{found.name}."):
+            if _is_public(name, value) and defined_at(value).startswith(f"{found.name}."):
                 short = f"{found.name.removeprefix('lrtransfer.')}.{name}"
-                known.setdefault(_path(value), Name(room, _path(value), short, value))
+                known.setdefault(defined_at(value), Name(room, defined_at(value), short, value))
     return tuple(sorted(known.values(), key=lambda name: (name.short.count("."), name.short.lower())))
 
 
@@ -86,7 +87,7 @@ def _resolved(dotted: str) -> str | None:
         value = getattr(importlib.import_module(module), last)
     except (ImportError, AttributeError):
         return None
-    path = _path(value)
+    path = defined_at(value)
     return path if path in by_path() else None
 
 
