@@ -5,27 +5,23 @@ const places = JSON.parse(document.getElementById("lr-names").textContent);
 const written = Object.keys(places).sort((a, b) => b.length - a.length).map((name) => name.replaceAll(".", "\\."));
 const name = new RegExp(`(?<![\\w.])(?:${written.join("|")})(?![\\w])`, "g");
 
-/** Put links into the code; it may lie in several pieces, of which one name spans three at most. */
+/** Put links into the code, from its end to its beginning. Its colours cut it into pieces: the last part of a dotted name
+ *  lies in one. */
 function link(pre) {
   pre.dataset.named = "";
   pre.normalize();
   const pieces = document.createTreeWalker(pre, NodeFilter.SHOW_TEXT), texts = [];
-  while (pieces.nextNode()) texts.push(pieces.currentNode);
-  for (const text of texts) {
-    const found = [...text.data.matchAll(name)];
-    if (!found.length || text.parentElement.closest("a, .s1, .s2, .c1, .sd")) continue;
-    const parts = document.createDocumentFragment();
-    let at = 0;
-    for (const hit of found) {
-      const a = document.createElement("a");
-      a.className = "lr-ref";
-      a.href = places[hit[0]];
-      a.textContent = hit[0];
-      parts.append(text.data.slice(at, hit.index), a);
-      at = hit.index + hit[0].length;
-    }
-    parts.append(text.data.slice(at));
-    text.replaceWith(parts);
+  for (let at = 0; pieces.nextNode(); at += pieces.currentNode.length) texts.push({ node: pieces.currentNode, at });
+  for (const hit of [...pre.textContent.matchAll(name)].reverse()) {
+    const last = hit[0].split(".").at(-1), from = hit.index + hit[0].length - last.length;
+    const { node, at } = texts.findLast((text) => text.at <= from);
+    if (from + last.length > at + node.length || node.parentElement.closest("a, .s1, .s2, .c1, .sd")) continue;
+    const part = node.splitText(from - at), a = document.createElement("a");
+    part.splitText(last.length);
+    a.className = "lr-ref";
+    a.href = places[hit[0]];
+    part.replaceWith(a);
+    a.append(part);
   }
 }
 
