@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 PAPERS = ("depth", "width", "residual", "layers", "stages")
-ROOMS = (*PAPERS, "practice", "exercises", "rates", "sweeps", "images", "modules", "page", "numerics")
+ROOMS = (*PAPERS, "synthesis", "practice", "exercises", "rates", "sweeps", "images", "modules", "page", "numerics")
 
 
 @dataclass(frozen=True)
