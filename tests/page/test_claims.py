@@ -177,7 +177,8 @@ def test_last_build_says_how_to_make_one(tmp_path):
         ledger.last_build(tmp_path)
     target = tmp_path / "_build" / "html"
     target.mkdir(parents=True)
-    (target / "claims.json").write_text('[{"id": "a"}]')
+    rows = [{"id": "a", "chapter": "depth", "verdict": "open", "where": None}]
+    (target / "claims.json").write_text(json.dumps(rows))
     below = tmp_path / "book"
     below.mkdir()
-    assert ledger.last_build(below) == [{"id": "a"}]
+    assert ledger.last_build(below) == rows
