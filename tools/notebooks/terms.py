@@ -30,6 +30,7 @@ _NOT_TEXT = re.compile(
     r"|!?\[[^\]]*\]\([^)]*\)|<https?:[^>]*>",
     re.M | re.S,
 )
+UNLINKED = {"course", "open"}  # pages that are no chapters
 # Words that mean something else on a page.
 ELSEWHERE = {
     "width": {"chain", "split", "plateau", "signal"},
@@ -38,6 +39,11 @@ ELSEWHERE = {
     "stages": {"chain", "balance", "split"},
 }
 TERM = re.compile(r"\{term\}`([^`<]+?)(?: <([^`>]+)>)?`")
+
+
+def pages() -> list[Path]:
+    """The pages whose terms are linked."""
+    return [path for path in execute.chapters() if path.stem not in UNLINKED]
 
 
 def glossary() -> list[list[str]]:
@@ -86,7 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("action", choices=("check", "write"))
     action = parser.parse_args(arguments).action
     wrong = 0
-    for path in execute.chapters():
+    for path in pages():
         text = path.read_text("utf8")
         right = linked(text, path.stem)
         if right != text:
