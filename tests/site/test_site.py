@@ -61,6 +61,11 @@ def test_the_findings_page_shows_what_findings_json_says(site, pages):
     assert {row["id"]: row["data-verdict"] for row in rows} == {entry["id"]: entry["outcome"] for entry in ledger}
 
 
+def test_no_page_leaves_a_finding_open(site):
+    ledger = json.loads((site / "findings.json").read_text(encoding="utf-8"))
+    assert not [entry["id"] for entry in ledger if entry["outcome"] == OPEN]
+
+
 def test_a_claim_in_a_chapter_is_a_verdict_a_typeset_sentence_and_a_fold(pages):
     boxes = [(name, box) for name, page in pages.items() for box in page.select(".lr-claim")]
     assert len(boxes) >= len(statements())
