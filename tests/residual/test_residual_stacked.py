@@ -22,7 +22,7 @@ from lrtransfer.residual import (
 from lrtransfer.residual.networks.residual_mlp import HandBatched
 from lrtransfer.residual.networks.stacked import Stacked
 from lrtransfer.residual.networks.torch_networks import build, initialise, parameter_groups
-from lrtransfer.residual.networks.training_loop import Minibatches
+from lrtransfer.residual.networks.training_loop import CheckpointWarning, Minibatches
 
 COMMON = {"width": 8, "depth": 2, "steps": 5, "batch": 16, "eval_points": 40}
 NETWORKS = {
@@ -235,6 +235,6 @@ def test_a_checkpoint_that_cannot_be_written_leaves_nothing_behind(tmp_path, mon
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(torch, "save", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.warns(CheckpointWarning, match="No space left"):  # and training goes on
         train_runs(s, [0.1], [0], device="cpu", checkpoint=file)
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"] and file.read_bytes() == before
