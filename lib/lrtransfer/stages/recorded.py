@@ -28,7 +28,7 @@ RECORD, SHORT = "stages-transformer", "stages-transformer-short"
 STILL = "stages-transformer-still"
 STARTS, STARTS_SHORT = "stages-transformer-starts", "stages-transformer-starts-short"
 SCALARS = "stages-transformer-factors"
-STARTS_SEEDS = (1, 2, 3, 4)  # of the eight of RECORD: those that were run
+STARTS_SEEDS = tuple(range(1, 9))  # the eight of RECORD
 FAR = "stages-far"
 PRESETS = {RECORD: "full", SHORT: "short", STARTS: "full", SCALARS: "full", STARTS_SHORT: "short", STILL: "short"}
 """The recorded comparisons of starts, and the preset of each."""
