@@ -79,7 +79,7 @@ def test_install_cell_leaves_an_importable_package_alone(address, no_process, ca
 
 
 def test_install_cell_without_an_address_says_how_to_install(missing, no_process):
-    with pytest.raises(RuntimeError, match=r"in a copy of the book's repository run  pip install"):
+    with pytest.raises(RuntimeError, match=r"in a copy of the repository, run  pip install"):
         run_cell("")
 
 
