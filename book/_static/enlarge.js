@@ -40,6 +40,7 @@ function open(image) {
   large.src = image.src;
   large.alt = image.alt;
   large.style.width = `${ownWidth(image)}px`;
+  large.style.aspectRatio = String(image.clientWidth / image.clientHeight); // has its place before it is loaded
   box.append(large);
   dialog.append(close, box);
   document.querySelector("article").append(dialog);

@@ -220,4 +220,5 @@ def test_notebook_runs_with_only_the_wheel(runs, name, widgets):
     if widgets == "7.7.1":
         assert "is here already; nothing was installed." in notebook.cells[0].outputs[0].text
     else:
-        assert any(":::" in cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+        directives = ":::" in (ROOT / "book" / f"{name}.md").read_text(encoding="utf-8")
+        assert directives == any(":::" in cell.source for cell in notebook.cells if cell.cell_type == "markdown")

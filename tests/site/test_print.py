@@ -61,7 +61,8 @@ def test_a_figure_that_is_drawn_small_opens_at_its_own_size_and_closes_by_key(br
         figure.focus()
         visit.page.keyboard.press("Enter")
         large = visit.page.locator("dialog.lr-enlarged img")
-        assert large.is_visible()
+        large.wait_for(state="visible")
+        large.evaluate("e => e.decode()")
         assert large.evaluate("e => e.clientWidth >= 0.99 * e.naturalWidth")
         visit.page.keyboard.press("Escape")
         assert visit.page.locator("dialog.lr-enlarged").count() == 0
