@@ -49,12 +49,12 @@ function fit(formula) {
 
 // One in the text that would leave its column gets a box in which it scrolls.
 function keepInside() {
-  const edge = document.querySelector("article")?.getBoundingClientRect().right ?? Infinity;
-  for (const span of document.querySelectorAll("article span.math:not(.lr-long)")) {
-    if (span.closest("table")) continue;
-    const boxes = [...span.children].map((piece) => piece.getBoundingClientRect());
-    if (boxes.some((box) => box.width && box.right > edge)) span.classList.add("lr-long");
-  }
+  const leaves = (span) => {
+    const edge = span.parentElement.closest("p, li, dd, figcaption, summary, section, article").getBoundingClientRect().right + 1;
+    return [...span.children].some((piece) => piece.getBoundingClientRect().right > edge);
+  };
+  const inText = [...document.querySelectorAll("article span.math:not(.lr-long)")].filter((span) => !span.closest("table"));
+  for (const span of inText.filter(leaves)) span.classList.add("lr-long"); // all are measured before one is changed
 }
 
 addEventListener("toggle", keepInside, true);

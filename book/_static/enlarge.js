@@ -66,4 +66,5 @@ document.addEventListener("keydown", (event) => {
 });
 addEventListener("load", mark, true); // of the page and of each figure
 addEventListener("resize", mark);
+new MutationObserver(mark).observe(document.documentElement, { attributeFilter: ["data-theme"] });
 mark();

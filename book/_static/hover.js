@@ -44,19 +44,24 @@ function close() {
   card = owner = undefined;
 }
 
-async function show(link) {
+async function show(link, focused) {
   const url = new URL(link.href), id = decodeURIComponent(url.hash.slice(1));
   const box = content(await pageOf(url), id);
-  if (!box || timer === undefined) return;
+  const meant = box && focused && url.pathname === location.pathname && box.querySelector("div.math") ? await window.lrSymbolsIn?.(box) : null;
+  if (meant) box.append(meant);
+  if (box && timer !== undefined) put(box, link, link.getClientRects()[0]);
+}
+
+/** Show a card beside a place of the window; where something that can have the focus has it, the card describes it. */
+function put(box, of, at) {
   close();
-  owner = link;
+  owner = of;
   card = Object.assign(document.createElement("div"), { className: "lr-hover", id: "lr-hover" });
   card.setAttribute("role", "tooltip");
   card.append(box);
   document.querySelector("article").append(card);
-  link.setAttribute("aria-describedby", "lr-hover");
-  if (!card.querySelector("mjx-container") && card.querySelector(".math")) await window.MathJax?.typesetPromise?.([card]);
-  const at = link.getClientRects()[0], home = card.offsetParent.getBoundingClientRect();
+  if (of.matches("a, [tabindex]")) of.setAttribute("aria-describedby", "lr-hover");
+  const home = card.offsetParent.getBoundingClientRect();
   const left = Math.max(8, Math.min(at.left, innerWidth - card.offsetWidth - 16));
   const above = at.bottom + card.offsetHeight + 12 > innerHeight && at.top > card.offsetHeight + 12;
   card.style.left = `${left - home.left}px`;
@@ -82,9 +87,10 @@ for (const kind of ["pointerover", "focusin"]) {
     const link = within(event);
     if (!link || link === owner || event.pointerType === "touch") return;
     clearTimeout(timer);
-    timer = setTimeout(() => show(link), kind === "focusin" ? 0 : WAIT);
+    timer = setTimeout(() => show(link, kind === "focusin"), kind === "focusin" ? 0 : WAIT);
   });
 }
 for (const kind of ["pointerout", "focusout"]) document.addEventListener(kind, (event) => { if (within(event)) leave(); });
 document.addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
+window.lrCard = { put, close, leave, stay: () => clearTimeout(timer) }; // for the symbols
 }

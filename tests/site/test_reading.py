@@ -1,10 +1,10 @@
-"""A page is read at once: what it weighs, what waits, what moves, and that formulas are whole."""
+"""A page is read at once: what it weighs, what waits, and what moves."""
 
 import gzip
 from pathlib import Path
 
 import pytest
-from test_browser import DESKTOP, PHONE, Visit
+from test_browser import PHONE, Visit
 
 CHAPTERS = ("depth", "width", "residual", "layers", "stages")
 WEIGHT = 1_000_000  # bytes before figures, as a server sends them
@@ -41,34 +41,6 @@ def test_formulas_need_no_script_and_are_set_in_the_books_font(browser, address,
         visit.page.evaluate("document.fonts.ready")
         assert visit.page.evaluate("document.fonts.check('16px \\'Book Formulas\\'')")
         assert visit.page.locator("script[src*=mathjax]").count() == 0
-
-
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_no_formula_is_cut(browser, address, chapter, viewport):
-    with Visit(browser, address, chapter, viewport) as visit:
-        visit.page.wait_for_load_state("networkidle")
-        visit.page.evaluate("document.fonts.ready")
-        visit.page.wait_for_timeout(300)
-        found = visit.page.evaluate(
-            """() => {
-              const edge = document.querySelector("article").getBoundingClientRect().right + 1;
-              const boxes = ".lr-formula, .lr-long, table, pre, .cell_output";
-              const scrolls = (e) => e.closest(boxes);
-              const formulas = [...document.querySelectorAll(".lr-formula")];
-              const cut = [...document.querySelectorAll("article math")].filter((m) => {
-                const box = m.getBoundingClientRect();
-                return box.width && box.right > edge && !scrolls(m);
-              });
-              const tops = formulas.filter((e) => e.scrollHeight > e.clientHeight + 1);
-              const stops = formulas.filter((e) => e.tabIndex >= 0);
-              const wide = stops.filter((e) => e.scrollWidth <= e.clientWidth);
-              return { cut: cut.map((m) => m.textContent), tops: tops.map((e) => e.textContent), wide: wide.length,
-                       stops: stops.length, all: document.querySelectorAll("math").length };
-            }"""
-        )
-        assert found["cut"] == [] and found["tops"] == []
-        assert found["wide"] == 0, "a formula that does not scroll is no tab stop"
-        assert found["stops"] < 0.03 * found["all"]
 
 
 def test_folded_code_is_text_and_gets_its_colours_when_opened(browser, address, chapter):

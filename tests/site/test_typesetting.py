@@ -166,4 +166,7 @@ def test_figures_keep_their_place_and_load_when_they_are_near(tmp_path):
     (tmp_path / "_images" / "f.svg").write_text('<svg height="216pt" width="518.4pt" viewBox="0 0 518.4 216">')
     page = '<img alt="a" src="_images/f.svg" /><img alt="b" src="x.png" />'
     lean = images.lean(page, tmp_path)
-    assert '<img loading="lazy" decoding="async" width="691" height="288" alt="a"' in lean and '<img alt="b"' in lean
+    for theme in ("light", "dark"):
+        names = f'class="lr-on-{theme} dark-light"'
+        assert f'<img {names} loading="lazy" decoding="async" width="691" height="288" alt="a"' in lean
+    assert '<img alt="b"' in lean

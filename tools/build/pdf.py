@@ -41,6 +41,7 @@ def article(entry: str, pages: list[str]) -> tuple[str, str, str]:
     body = re.sub(r'\bid="([^"]+)"', rf'id="{name}--\1"', found[1])
     body = re.sub(r'\bhref="([^"]*)"', lambda link: f'href="{within(link[1], entry, pages)}"', body)
     body = re.sub(r'\b(src)="(?:\.\./)?(_[^"]+)"', r'\1="\2"', body).replace('loading="lazy"', "")
+    body = re.sub(r'<img\b[^>]*class="lr-on-dark[^>]*>', "", body)
     title = (TITLE.search(found[1]) or ["", name])[1]
     sections = "".join(
         f'<li><a href="#{name}--{anchor}">{heading}</a></li>' for anchor, heading in SECTION.findall(found[1])

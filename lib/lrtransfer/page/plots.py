@@ -58,7 +58,7 @@ def sweep_curve(
     if best is not None and curve.lrs.size:
         low, lr, high = best
         height = curve.at(lr)
-        ax.plot([low, high], [height, height], color=color, lw=BOLD, alpha=0.8, solid_capstyle="butt")
+        ax.plot([low, high], [height, height], color=color, lw=BOLD, solid_capstyle="butt")
         ax.plot(lr, height, "v", color=color, ms=BIG, mec="white", mew=HAIRLINE, zorder=ABOVE)
 
 

@@ -1,8 +1,9 @@
 """The house style of figures: colours, greys, line widths, marks, sizes and legends, each by a name.
 
-Colours are those of Okabe and Ito (told apart under colour blindness); ordered families (depths, widths) use the
-cividis map, which also reads in grey print. Backgrounds are transparent and ink is dark: the site turns the ink light
-in dark mode. A page writes ``lw=style.THIN`` and not a number, so that one edit here changes every figure.
+Every colour of a line is 3:1 on white, and on the grey of recorded axes; the hues are those of Okabe and Ito, and the
+colours are 16 apart or more (CIELAB) for the colour-blind too. Ordered families (depths, widths) use the dark half of
+viridis, which also reads in grey print. Backgrounds are transparent and ink is dark: the site gives each colour its
+twin on dark ground. A page writes ``lw=style.THIN`` and not a number, so that one edit here changes every figure.
 """
 
 from __future__ import annotations
@@ -16,17 +17,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, BLACK = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#D55E00",
-    "#CC79A7",
-    "#56B4E9",
-    "#222222",
-)
+BLUE, ORANGE, GREEN, VERMILION = "#0b5cc4", "#c37900", "#14704f", "#b5370f"
+PURPLE, SKY, BLACK = "#8b2c7a", "#1a91c9", "#222222"
 CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
+
+FAMILY, LIGHTEST = "viridis", 0.53
+"""The map of ordered families, and how far into it they go."""
 
 GUIDE, NOTE = "0.5", "0.35"
 """Greys: of lines that guide the eye (4:1 on white), and of words or curves that stand back (7:1)."""
@@ -43,8 +40,8 @@ CAP = 2.0
 BAND, SHADE, FILL = 0.25, 0.12, 0.55
 """Opacity of a seed band, of a region that is marked off, and of one that is what the figure shows."""
 
-FAINT = 0.4
-"""Opacity of a cloud of dots, and of a curve that crosses its panel from end to end."""
+FAINT = 0.6
+"""Opacity of a cloud of dots."""
 
 TITLE, SMALL, TINY = 9.5, 8.5, 7.5
 """Font sizes of titles and of legends in crowded panels, and of notes inside a panel."""
@@ -87,7 +84,7 @@ def use_house_style() -> None:
 
 
 def ordered_colors(n: int) -> list[Any]:
-    """Colours from dark to light for an ordered family; the lightest is still legible on white.
+    """Colours from dark to light for an ordered family; the lightest is still 3:1 on white.
 
     Parameters
     ----------
@@ -101,7 +98,7 @@ def ordered_colors(n: int) -> list[Any]:
     """
     import matplotlib as mpl
 
-    return list(mpl.colormaps["cividis"](np.linspace(0.0, 0.82, n)))
+    return list(mpl.colormaps[FAMILY](np.linspace(0.0, LIGHTEST, n)))
 
 
 def panels(rows: int, columns: int, *, height: float = 2.7, **kwargs: Any) -> tuple[Figure, Any]:

@@ -75,12 +75,17 @@ def _gather(app: Sphinx, doctree: nodes.document) -> None:
     for block in doctree.findall(nodes.literal_block):
         if "cell_input" in block.parent.get("classes", []):
             section = block.parent
-            while not isinstance(section, nodes.section) and section.parent is not None:
+            while section.parent is not None and not _title(section):  # a solution's own section has none
                 section = section.parent
-            title = section.next_node(nodes.title)
-            cells.append((block.astext(), section["ids"][0], title.astext() if title else ""))
+            cells.append((block.astext(), section["ids"][0], _title(section)))
     if cells:
         _uses(app)[app.env.docname] = public_names.uses(cells)
+
+
+def _title(node: nodes.Element) -> str:
+    """The title of a section, "" for one without and for what is no section."""
+    titles = [child for child in node.children if isinstance(child, nodes.title)]
+    return titles[0].astext() if titles and isinstance(node, nodes.section) else ""
 
 
 def _uses(app: Sphinx) -> dict[str, Uses]:

@@ -15,6 +15,7 @@ IMPORT = re.compile(r"@import (?:url\()?[\"']([^\"']+)[\"']\)?;")
 ADDRESS = re.compile(r"url\(([\"']?)(?!data:|#|https?:|/)([^\"')]+)\1\)")
 SEARCH = re.compile(r'\s*<script src="[^"]*(?:searchtools|language_data|searchindex)\.js[^"]*"></script>')
 OPTIONS = re.compile(r'<script src="[^"]*documentation_options\.js[^"]*"></script>')
+BRANCH = re.compile(r'(<a class="[^"]*reference internal[^"]*" href="[^"]*">([^<"]*)</a><details[^>]*>)<summary>')
 
 
 def styles(page: str) -> list[str]:
@@ -57,6 +58,11 @@ def without_unused_icons(css: str, used: set[str]) -> str:
         return rule[0] if used.intersection(re.findall(r"\.(fa-[a-z0-9-]+)", rule[1])) else ""
 
     return re.sub(r'((?:\.fa-[a-z0-9-]+:before,?)+)\{content:"[^"]*"\}', keep, css)
+
+
+def named(page: str) -> str:
+    """Return the page whose folds in the sidebar say by name what they fold."""
+    return BRANCH.sub(r'\1<summary aria-label="Pages below \2">', page)
 
 
 def lean(page: str, sheet: str, options: str, is_search: bool) -> str:
