@@ -180,3 +180,10 @@ def test_the_record_of_splits(tmp_path):
         np.testing.assert_allclose(error, old_error, rtol=0.01, err_msg=field)
         off = np.abs(np.subtract(value, old)) / old_error  # differences of single-precision losses
         assert off.max() < 0.05, field
+
+
+def test_every_record_has_such_a_test():
+    named = {f"residual-{name}" for name in residual.NAMES} | {f"layers-{name}" for name in layers.MAKERS}
+    named |= {recipe.name for recipe in practice.RECIPES} | {recipe.name for recipe in synthesis.RECIPES}
+    named |= {*SHORT, *LONGER, stages.FAR}
+    assert {folder.name for folder in records.results().iterdir() if folder.is_dir()} <= named
