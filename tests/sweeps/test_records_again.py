@@ -74,10 +74,13 @@ def test_a_record_of_the_layers(name):
         np.testing.assert_allclose(new, old, rtol=FLOAT64, err_msg=field)
 
 
-@pytest.mark.parametrize("name", ["relu", "relu-again"])
+RELU, SCHEDULE = ("layers-relu", "layers-relu-again"), "layers-scheduler"
+
+
+@pytest.mark.parametrize("name", RELU)
 def test_a_record_with_relu(name):
-    run, numbers = (entry_of(f"layers-{name}")[part]["runs"][0] for part in ("settings", "numbers"))
-    again = records.plain("again", layers.MAKERS[name](run))
+    run, numbers = (entry_of(name)[part]["runs"][0] for part in ("settings", "numbers"))
+    again = records.plain("again", layers.MAKERS[name.removeprefix("layers-")](run))
     for field, values in again.items():
         np.testing.assert_allclose(values, numbers[field], rtol=FLOAT64, err_msg=field)
 
@@ -91,7 +94,7 @@ def test_the_record_far_from_the_identity():
 
 
 def test_the_record_of_the_schedule():
-    run, numbers = (entry_of("layers-scheduler")[part]["runs"][0] for part in ("settings", "numbers"))
+    run, numbers = (entry_of(SCHEDULE)[part]["runs"][0] for part in ("settings", "numbers"))
     options = {key: run[key] for key in ("activation", "noise", "initialisation")}
     seed, steps = run["seeds"][0], 6
     for place, schedule in enumerate(SCHEDULES):
@@ -145,7 +148,10 @@ def test_a_record_of_long_stages(name):
     np.testing.assert_allclose(again, old, rtol=LONG)
 
 
-@pytest.mark.parametrize("name", ["synthesis-scales", "synthesis-scales-two"])
+SCALES, GROWTH, SPLITS = ("synthesis-scales", "synthesis-scales-two"), "synthesis-growth", "synthesis-splits"
+
+
+@pytest.mark.parametrize("name", SCALES)
 def test_a_record_over_scales(name):
     entry = entry_of(name)
     s, old = entry["settings"], entry["numbers"]["losses"][0]  # the least deep network at the smallest scale
@@ -157,7 +163,7 @@ def test_a_record_over_scales(name):
 
 
 def test_the_record_of_growth():
-    entry = entry_of("synthesis-growth")
+    entry = entry_of(GROWTH)
     s = synthesis.GrowthSettings(**entry["settings"])
     cells = [(branch, depth, way) for branch, depth, way in s.cells if depth == min(s.depths[0])]
     for branch, depth, way in cells:
@@ -169,7 +175,7 @@ def test_the_record_of_growth():
 
 
 def test_the_record_of_splits(tmp_path):
-    entry = entry_of("synthesis-splits")
+    entry = entry_of(SPLITS)
     cases, steps = entry["settings"]["cases"], entry["settings"]["steps"][:4]
     least = [*cases[0][:3], [cases[0][3][0]], cases[0][4]]
     recipe = synthesis.split_recipe(synthesis.SplitSettings(cases=(least,), steps=tuple(steps)))
@@ -183,7 +189,7 @@ def test_the_record_of_splits(tmp_path):
 
 
 def test_every_record_has_such_a_test():
-    named = {f"residual-{name}" for name in residual.NAMES} | {f"layers-{name}" for name in layers.MAKERS}
-    named |= {recipe.name for recipe in practice.RECIPES} | {recipe.name for recipe in synthesis.RECIPES}
-    named |= {*SHORT, *LONGER, stages.FAR}
+    named = {f"residual-{name}" for name in residual.NAMES} | {f"layers-{name}" for name in LESS}
+    named |= {recipe.name for recipe in practice.RECIPES} | {*SHORT, *LONGER, stages.FAR}
+    named |= {*RELU, SCHEDULE, *SCALES, GROWTH, SPLITS}
     assert {folder.name for folder in records.results().iterdir() if folder.is_dir()} <= named
