@@ -82,15 +82,3 @@ addEventListener("afterprint", () => {
   afterwards.forEach((undo) => undo());
   afterwards = [];
 });
-
-// A link into a page reaches its section also where figures, loaded later, push it down: until the reader scrolls.
-{
-  let moved = false;
-  for (const kind of ["wheel", "touchstart", "keydown", "pointerdown"]) addEventListener(kind, () => { moved = true; }, { once: true, passive: true });
-  const reached = () => {
-    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (target && !moved) target.scrollIntoView();
-  };
-  addEventListener("load", reached);
-  document.fonts.ready.then(reached);
-}

@@ -66,5 +66,6 @@ document.addEventListener("keydown", (event) => {
 });
 addEventListener("load", mark, true); // of the page and of each figure
 addEventListener("resize", mark);
+addEventListener("toggle", mark, true); // a figure in a closed fold has no size
 new MutationObserver(mark).observe(document.documentElement, { attributeFilter: ["data-theme"] });
 mark();

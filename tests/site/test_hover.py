@@ -73,6 +73,7 @@ def test_a_symbol_shows_its_meaning_and_where_it_is_defined(browser, address):
 def test_the_focus_on_a_link_to_an_equation_lists_its_symbols(browser, address):
     with Visit(browser, address, CHAPTER) as visit:
         link = visit.page.locator("article p a[href='#equation-eq-depth-imbalance']").first
+        link.evaluate("a => { for (let d = a; (d = d.parentElement.closest('details')); ) d.open = true; }")
         link.focus()
         card = visit.page.locator(".lr-hover .lr-meaning")
         card.wait_for()

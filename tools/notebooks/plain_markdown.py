@@ -102,6 +102,8 @@ class Translator:
         statement, called = name.removeprefix("prf:"), f" ({title})" * bool(title)
         if name == "dropdown":
             return _details(title, body)
+        if name == "further":
+            return f"**Second reading.** {title}"
         if name == "admonition" or name in ADMONITIONS:
             return _box(block, "See also" if name == "seealso" else title or name.title(), "", body)
         if name == "prf:proof":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-import sys
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -19,9 +18,6 @@ from sphinx.util.docutils import SphinxDirective
 import thumbnails
 from lrtransfer.page.pictures import Model
 from lrtransfer.page.sliders import drawn, static_html
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-import execute
 
 
 class MovingFigure(SphinxDirective):
@@ -56,12 +52,26 @@ class ChapterCardsNode(nodes.General, nodes.Element):
     """Where the cards go."""
 
 
-def reading_time(chapter: str) -> str:
-    """The time that a chapter gives for its reading, in its own words."""
-    text = (execute.ROOT / "book" / f"{chapter}.md").read_text(encoding="utf-8")
-    found = re.search(r"\*\*Time\.\*\* About (.+?) to read", text)
+MINUTES = re.compile(r"<span class='lr-minutes' data-of='(\w+)'></span>")
+
+
+def _minutes(app: Sphinx, error: Exception | None) -> None:
+    """On the cards, the minutes that each chapter's own page gives for its main line."""
+    if error is not None or app.builder.format != "html":
+        return
+    out = Path(app.outdir)
+    for name in app.env.found_docs:
+        page = out / f"{name}.html"
+        text = page.read_text(encoding="utf-8")
+        if MINUTES.search(text):
+            page.write_text(MINUTES.sub(lambda card: reading_time(out, card[1]), text), encoding="utf-8")
+
+
+def reading_time(site: Path, chapter: str) -> str:
+    """The time that a chapter's page gives for its main line."""
+    found = re.search(r"About (\d+ minutes) for the main line", (site / "book" / f"{chapter}.html").read_text("utf-8"))
     if found is None:
-        raise ValueError(f"book/{chapter}.md gives no reading time: **Time.** About ... to read.")
+        raise ValueError(f"The page of {chapter} gives no reading time: it needs **Time.** and exercises.")
     return found[1]
 
 
@@ -78,7 +88,8 @@ def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             items.append(
                 f'<li><a class="lr-card" href="{target}"><strong>{html.escape(card["question"])}</strong>'
                 f"{_thumbnail(card['chapter'])}<span>{html.escape(card['answer'])}</span>"
-                f"<small>{card['chapter'].capitalize()}, {reading_time(card['chapter'])}</small></a></li>"
+                f"<small>{card['chapter'].capitalize()}, "
+                f"<span class='lr-minutes' data-of='{card['chapter']}'></span></small></a></li>"
             )
         place.replace_self(nodes.raw("", f'<ul class="lr-cards">{"".join(items)}</ul>', format="html"))
 
@@ -94,4 +105,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("chapter-cards", ChapterCards)
     app.connect("doctree-resolved", _fill)
     app.connect("html-page-context", _styles)
+    app.connect("build-finished", _minutes)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
