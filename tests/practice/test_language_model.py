@@ -90,14 +90,16 @@ def bowl(centre, seeds=3):
     return Trained(TINY, lrs, np.exp(0.1 * (np.log2(lrs)[:, None] - centre - scatter) ** 2))
 
 
-def test_moves_are_paired_and_a_bound_has_no_error():
+def test_moves_are_paired_and_an_edge_bounds_them():
     base, one, other = bowl(0.0), bowl(-2.0), bowl(0.5)
     assert moved(base, one).value == pytest.approx(-2, abs=0.15)
     less = further(base, one, other)
     assert less.value == pytest.approx(1.5, abs=0.2) and less.outcome(">=", 0) == "holds"
     assert further(base, other, one).outcome(">=", 0) == "fails"
     edge = bowl(9.0)
-    assert edge.best.on_edge and moved(base, edge).error == further(base, one, edge).error == math.inf
+    assert edge.best.on_edge and moved(base, edge).between[1] == math.inf
+    assert moved(base, edge).outcome(">=", 1) == "holds" and moved(base, edge).outcome("<=", 99) == "not resolved"
+    assert further(base, one, edge).outcome(">=", 0) == "fails" and further(base, edge, one).outcome(">=", 0) == "holds"
     assert base.at(base.lrs[3]) == pytest.approx(base.losses[3])
 
 

@@ -95,10 +95,13 @@ def test_conditions_are_taken_one_at_a_time():
     assert math.isfinite(coarse.beyond(plain).error)
 
 
-def test_a_bound_among_the_best_rates_gives_no_error():
+def test_a_bound_among_the_best_rates_bounds_the_move():
     curves = [bowl(c, batch=b) for c, b in ((0.0, 32), (1.0, 64), (9.0, 128))] + [bowl(0.0, steps=20, batch=64)]
     (batch, *_) = conditions_of(curves)
-    assert batch.best[-1].on_edge and batch.moved.error == batch.octaves.error == math.inf
+    assert batch.best[-1].on_edge
+    for found in (batch.moved, batch.octaves):  # its last rate is the highest of the grid: the move is at least so far
+        assert math.isfinite(found.between[0]) and found.between[1] == math.inf
+        assert found.outcome(">=", found.between[0] - 1) == "holds" and found.outcome("within", 99) == "not resolved"
 
 
 def test_there_are_no_conditions_without_the_record(tmp_path):
@@ -109,7 +112,8 @@ def test_the_numbers_in_the_package_are_those_of_the_record():
     measured = {(c.optimiser, c.name): c.octaves for c in read_conditions() if c.epsilon is None}
     assert OCTAVES.keys() == measured.keys()
     for key, (value, error) in OCTAVES.items():
-        assert (value, error) == (round(measured[key].value, 2), round(measured[key].error, 2))
+        known = math.inf if measured[key].between else round(measured[key].error, 2)
+        assert (value, error) == (round(measured[key].value, 2), known)
 
 
 def test_gradients_of_stored_weights_fall_with_the_width_as_their_multipliers_say():

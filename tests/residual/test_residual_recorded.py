@@ -93,7 +93,7 @@ def test_the_list_of_records_says_what_is_there_and_what_the_rest_would_take(tmp
     for name, what, made, _ in listing(folder=tmp_path):
         assert made == "not recorded" and what == NAMES[name][0]
     takes = {name: takes for name, _, _, takes in listing(folder=tmp_path)}
-    assert takes["digits-seeds"] == "about 1 min" and takes["vit"].endswith(" h")
+    assert takes["digits-seeds"] == "about 1 min" and takes["vit-rates"].endswith(" h")
     assert next(row for row in listing() if row[0] == "digits-seeds")[3] == "1.0 min"
 
 

@@ -36,11 +36,15 @@ class Estimate:
         its standard error, in the unit of ``value``; inf where it is not known
     seeds
         how many draws or seeds it is the mean of
+    between
+        for a number that was not measured but bounded: the least and the largest that it can be, -inf or inf where
+        there is no bound on that side, each with the standard error ``error``; None for a measured number
     """
 
     value: Any
     error: Any
     seeds: int
+    between: tuple[float, float] | None = None
 
     @classmethod
     def of(cls, values: ArrayLike, axis: int = -1) -> Estimate:
@@ -160,6 +164,9 @@ class Estimate:
     def ends(self, relation: str) -> tuple[float, float]:
         """The unfavourable and the favourable end of what ``relation`` bounds: the value, or for "within" its size.
 
+        Of a number that is only bounded the ends are those of ``between``: it holds a relation if all of it does, and
+        fails it if none of it can.
+
         Parameters
         ----------
         relation
@@ -170,10 +177,12 @@ class Estimate:
         worst, best : float
             in the unit of ``value``, each ``reach`` away from it.
         """
+        low, high = (self.value, self.value) if self.between is None else self.between
         if choice("relation", relation, RELATIONS) == ">=":
-            return self.value - self.reach, self.value + self.reach
-        size = abs(self.value) if relation == "within" else self.value
-        return size + self.reach, size - self.reach
+            return low - self.reach, high + self.reach
+        if relation == "within":
+            low, high = size_range(low, high)
+        return high + self.reach, low - self.reach
 
     def outcome(self, relation: str, bound: float) -> str:
         """Whether ``value`` is "<=" or ">=" a bound, or "within" it in size.
@@ -196,11 +205,33 @@ class Estimate:
         return HOLDS if worst <= bound else FAILS if best > bound else OPEN
 
     def __str__(self) -> str:
-        """Value and error to two digits of the error, and to two decimals at least."""
+        """Value and error to two digits of the error, and to two decimals at least; of a bound also what it says."""
         if not math.isfinite(self.error):
             return f"{self.value:+.2f} (bound)"
+        if self.between is not None:
+            low, high = (f"{end:+.2f} ± {self.error:.2f}" for end in self.between)
+            sides = [math.isfinite(end) for end in self.between]
+            told = f"from {low} to {high}" if all(sides) else f"at least {low}" if sides[0] else f"at most {high}"
+            return f"{self.value:+.2f} (bound: {told})" if any(sides) else f"{self.value:+.2f} (bound)"
         places = max(2, 1 - math.floor(math.log10(self.error))) if self.error > 0 else 2
         return f"{self.value:+.{places}f} ± {self.error:.{places}f}"
+
+
+def size_range(low: float, high: float) -> tuple[float, float]:
+    """The least and the largest size of a number between two ends.
+
+    Parameters
+    ----------
+    low, high
+        the ends, in order, -inf and inf allowed
+
+    Returns
+    -------
+    tuple of float
+        0 first where the ends have different signs.
+    """
+    sizes = sorted((abs(low), abs(high)))
+    return (0.0 if low <= 0 <= high else sizes[0]), sizes[1]
 
 
 def mean_and_error(values: ArrayLike, axis: int = -1) -> tuple[Array, Array]:

@@ -6,7 +6,6 @@ long each.
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -15,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from lrtransfer import rates as statistic
 from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.numerics.jackknife import half_error
 from lrtransfer.practice.settings import LanguageModel
 from lrtransfer.practice.sweep import rate_sweep
-from lrtransfer.rates import BestLR, OnEdgeWarning, best_lr, shift
+from lrtransfer.rates import BestLR, OnEdgeWarning, best_lr
 from lrtransfer.sweeps.recorder import Recipe, Sitting, recorded
 
 
@@ -66,11 +66,9 @@ def moved(first: Trained, last: Trained) -> Estimate:
     Returns
     -------
     Estimate
-        log2 of the last best rate over the first; its error inf where one is only a bound.
+        log2 of the last best rate over the first; a bound where one of the two is.
     """
-    value, error = shift(first.best, last.best)
-    bound = first.best.on_edge or last.best.on_edge
-    return Estimate(value, math.inf if bound else error, first.best.seeds)
+    return statistic.moved(first.best, last.best)
 
 
 def further(base: Trained, one: Trained, other: Trained) -> Estimate:
@@ -84,13 +82,13 @@ def further(base: Trained, one: Trained, other: Trained) -> Estimate:
     Returns
     -------
     Estimate
-        the size of the one move less that of the other, in octaves; error inf where a best rate is only a bound.
+        the size of the one move less that of the other, in octaves; a bound where a best rate is one.
     """
     a, b = moved(base, one), moved(base, other)
     start, *ends = (np.log2(each.best.halves) for each in (base, one, other))
     error = half_error(np.abs(ends[0] - start) - np.abs(ends[1] - start), a.seeds)
-    known = math.isfinite(a.error) and math.isfinite(b.error)
-    return Estimate(abs(a.value) - abs(b.value), error if known else math.inf, a.seeds)
+    is_bound = any(each.best.on_edge for each in (base, one, other))
+    return statistic.bounded(abs(a.value) - abs(b.value), error, a.seeds, statistic.size_beyond(a, b), is_bound)
 
 
 Curves = tuple[tuple[str, LanguageModel, tuple[int, int]], ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass, field
 
@@ -33,6 +34,9 @@ class BestLR:
         how many there were, 0 where that is not known
     halves
         the optima of every half of the seeds (``halves_of``), from which errors are taken
+    between
+        where ``on_edge``: the rates next to the lowest point, diverged ones included, 0 or inf where the grid ends. The
+        mean curve, if it has one minimum, has it between them. (0, inf) says that nothing is known
     """
 
     lr: float
@@ -41,11 +45,18 @@ class BestLR:
     on_edge: bool
     seeds: int = field(default=0, repr=False, compare=False)
     halves: tuple[float, ...] = field(default=(), repr=False, compare=False)
+    between: tuple[float, float] = field(default=(0.0, math.inf), repr=False, compare=False)
 
     @property
     def spread(self) -> float:
         """s, the standard error of log2 of ``lr`` over seeds."""
         return float(np.log2(self.high / self.lr))
+
+    @property
+    def octaves(self) -> tuple[float, float]:
+        """The least and the largest that log2 of the best rate can be: ``lr`` twice, or on an edge ``between``."""
+        low, high = self.between if self.on_edge else (self.lr, self.lr)
+        return math.log2(low) if low > 0 else -math.inf, math.log2(high)
 
 
 def _vertex(x: Array, y: Array) -> float | None:
@@ -102,6 +113,16 @@ def curve_minimum(x: Array, y: Array) -> tuple[float, bool]:
                 return vertex, False
     edge = last if np.isfinite(before) else first
     return float(x[edge]), True
+
+
+def _neighbours(rates: Array, y: Array) -> tuple[float, float]:
+    """The rates next to the lowest points of a curve, 0 and inf beyond the grid."""
+    lowest = np.flatnonzero(y == y.min())
+    last = lowest[0]
+    while last + 1 in lowest:
+        last += 1
+    below = float(rates[lowest[0] - 1]) if lowest[0] > 0 else 0.0
+    return below, float(rates[last + 1]) if last + 1 < y.size else math.inf
 
 
 def best_lr(lrs: ArrayLike, losses: ArrayLike) -> BestLR:
@@ -181,4 +202,5 @@ def best_lr(lrs: ArrayLike, losses: ArrayLike) -> BestLR:
         on_edge=on_edge,
         seeds=table.shape[1],
         halves=tuple(float(2**part) for part in parts),
+        between=_neighbours(rates, mean),
     )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lrtransfer.numerics.arguments import positive, refuse
+from lrtransfer.numerics.estimates import Estimate, size_range
 from lrtransfer.numerics.fits import power_law
 from lrtransfer.numerics.jackknife import half_error
 from lrtransfer.rates.best import BestLR
@@ -30,12 +31,15 @@ class Drift:
         log2 of the last best rate over the first, no fit involved
     on_edge
         True when any of the best rates was at the edge of its sweep; the slope then is not a measurement
+    between
+        the least and the largest slope that the best rates allow, as ``BestLR.octaves`` bounds them
     """
 
     slope: float
     slope_error: float
     total: float
     on_edge: bool
+    between: tuple[float, float] = (-math.inf, math.inf)
 
 
 def shift(first: BestLR, last: BestLR) -> tuple[float, float]:
@@ -61,6 +65,86 @@ def shift(first: BestLR, last: BestLR) -> tuple[float, float]:
     if 1 in (first.seeds, last.seeds):
         return value, math.inf
     return value, math.hypot(first.spread, last.spread)
+
+
+def moved(first: BestLR, last: BestLR) -> Estimate:
+    """``shift`` as an estimate, a bound where a best rate is on an edge.
+
+    Parameters
+    ----------
+    first, last
+        as in ``shift``
+
+    Returns
+    -------
+    Estimate
+        in octaves; with ``between`` where an end is only bounded, the error inf where nothing bounds the move.
+    """
+    (value, error), seeds = shift(first, last), max(1, min(first.seeds, last.seeds))
+    ends = last.octaves[0] - first.octaves[1], last.octaves[1] - first.octaves[0]
+    return bounded(value, error, seeds, ends, first.on_edge or last.on_edge)
+
+
+def trend(best_lrs: Sequence[BestLR], sizes: ArrayLike) -> Estimate:
+    """The slope of ``drift`` as an estimate, a bound where a best rate is on an edge.
+
+    Parameters
+    ----------
+    best_lrs, sizes
+        as in ``drift``, results of ``best_lr``
+
+    Returns
+    -------
+    Estimate
+        octaves of rate per octave of size; as ``moved`` has it where best rates are only bounded.
+
+    Raises
+    ------
+    ValueError
+        as ``drift`` does.
+    """
+    found = drift(list(best_lrs), sizes)
+    seeds = max(1, min(best.seeds for best in best_lrs))
+    return bounded(found.slope, found.slope_error, seeds, found.between, found.on_edge)
+
+
+def size_beyond(one: Estimate, other: Estimate) -> tuple[float, float]:
+    """The least and the largest that the size of one number, less that of another, can be.
+
+    Parameters
+    ----------
+    one, other
+        measured or bounded numbers
+
+    Returns
+    -------
+    tuple of float
+        equal where both were measured; for ``bounded``.
+    """
+    a, b = (size_range(*(e.between or (e.value, e.value))) for e in (one, other))
+    return a[0] - b[1], a[1] - b[0]
+
+
+def bounded(value: float, error: float, seeds: int, between: tuple[float, float], is_bound: bool) -> Estimate:
+    """An estimate of what was measured, or of what is only bounded.
+
+    Parameters
+    ----------
+    value, error, seeds
+        as in ``Estimate``
+    between
+        the least and the largest that the number can be
+    is_bound
+        whether it was not measured
+
+    Returns
+    -------
+    Estimate
+        without ``between`` where it was measured; with the error inf where nothing bounds it.
+    """
+    if not is_bound:
+        return Estimate(value, error, seeds)
+    return Estimate(value, math.inf if np.isinf(between).all() else error, seeds, between)
 
 
 def drift(best_lrs: Sequence[BestLR] | ArrayLike, sizes: ArrayLike) -> Drift:
@@ -97,6 +181,7 @@ def drift(best_lrs: Sequence[BestLR] | ArrayLike, sizes: ArrayLike) -> Drift:
     if octaves.ndim != 1 or octaves.size < 3 or not (np.diff(octaves) > 0).all():
         raise refuse("sizes", sizes, "a list of at least three increasing sizes")
     entries = list(best_lrs) if isinstance(best_lrs, Sequence) else best_lrs
+    given = list(entries) if isinstance(entries, list) else []
     found = [entry for entry in entries if isinstance(entry, BestLR)] if isinstance(entries, list) else []
     if isinstance(entries, list):
         entries = [entry.lr if isinstance(entry, BestLR) else entry for entry in entries]
@@ -112,4 +197,9 @@ def drift(best_lrs: Sequence[BestLR] | ArrayLike, sizes: ArrayLike) -> Drift:
         elif any(entry.spread > 0 for entry in found):
             error = float(np.linalg.norm(lever * [entry.spread for entry in found]))
     on_edge = any(entry.on_edge for entry in found)
-    return Drift(fit.slope, error, float(np.log2(rates[-1]) - np.log2(rates[0])), on_edge)
+    between = (fit.slope, fit.slope)
+    if on_edge:
+        at = [entry.octaves if isinstance(entry, BestLR) else (math.log2(entry),) * 2 for entry in given]
+        low, high = (sum(k * at[i][side if k > 0 else 1 - side] for i, k in enumerate(lever) if k) for side in (0, 1))
+        between = (float(low), float(high))
+    return Drift(fit.slope, error, float(np.log2(rates[-1]) - np.log2(rates[0])), on_edge, between)

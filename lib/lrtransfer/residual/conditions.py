@@ -16,7 +16,7 @@ import numpy as np
 
 from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.numerics.jackknife import half_error
-from lrtransfer.rates import BestLR, drift, shift
+from lrtransfer.rates import BestLR, bounded, moved, trend
 from lrtransfer.residual.recorded import best_of, read
 from lrtransfer.sweeps.sweep import CurveResult
 
@@ -58,17 +58,15 @@ class Condition:
 
     @property
     def moved(self) -> Estimate:
-        """log2 of the last best rate over the first, paired by seed; error inf where one is only a bound."""
-        value, error = shift(self.best[0], self.best[-1])
-        return Estimate(value, self._unless_bound(error), self.best[0].seeds)
+        """log2 of the last best rate over the first, paired by seed; a bound where one of the two is."""
+        return moved(self.best[0], self.best[-1])
 
     @property
     def octaves(self) -> Estimate:
         """Octaves of best rate by a factor of two, all values counting alike; for "warmup", what ``moved`` is."""
         if self.name == "warmup":
             return self.moved
-        found = drift(list(self.best), self.values)
-        return Estimate(found.slope, self._unless_bound(found.slope_error), self.best[0].seeds)
+        return trend(self.best, self.values)
 
     def beyond(self, other: Condition) -> Estimate:
         """How much more the best rate moves here than in ``other``, from first to last, in octaves and by seed.
@@ -85,14 +83,10 @@ class Condition:
         """
         halves = [np.log2(np.divide(c.best[-1].halves, c.best[0].halves)) for c in (self, other)]
         error = half_error(halves[0] - halves[1], self.best[0].seeds)
-        return Estimate(
-            self.moved.value - other.moved.value,
-            max(self._unless_bound(error), other._unless_bound(error)),
-            self.best[0].seeds,
-        )
-
-    def _unless_bound(self, error: float) -> float:
-        return math.inf if any(best.on_edge for best in self.best) else error
+        a, b = (each.between or (each.value, each.value) for each in (self.moved, other.moved))
+        is_bound = any(best.on_edge for c in (self, other) for best in (c.best[0], c.best[-1]))
+        value = self.moved.value - other.moved.value
+        return bounded(value, error, self.best[0].seeds, (a[0] - b[1], a[1] - b[0]), is_bound)
 
 
 def read_conditions(*, folder: str | Path | None = None) -> tuple[Condition, ...]:

@@ -42,7 +42,13 @@ NAMES: dict[str, tuple[str, float]] = {
     "ways": ("residual MLPs on digits, six ways to scale the blocks under SGD and Adam, to 48 of them", 4),
     "hyperparameters": ("momentum, gamma_0 and weight decay at a fixed rate over depth, to 3000 updates", 6),
     "normalisation": ("ResNets with BatchNorm, LayerNorm and neither over depth and width, 312 updates", 110),
-    "vit": ("vision transformers over depth and width, six ways and a cosine, 600 updates", 580),
+    "vit-scaled": ("vision transformers over depth, LayerNorm, branches times 1/sqrt(L), 600 updates", 51),
+    "vit-bare": ("the same without LayerNorm", 51),
+    "vit-unscaled": ("the same with LayerNorm, branches not scaled", 51),
+    "vit-widths": ("branches times 1/sqrt(L) with LayerNorm and without, over width", 53),
+    "vit-cosine": ("LayerNorm, branches times 1/sqrt(L), a cosine after the warm-up, over depth", 51),
+    "vit-rates": ("branches times 1/sqrt(L), the blocks' rate over sqrt(L), with LayerNorm and without", 102),
+    "vit-inverse": ("LayerNorm, branches times 1/L, over depth", 51),
     "benefit": ("best loss over depth, convolutions for twenty epochs and transformers from three blocks", 145),
 }
 # Fields that came after the first records. At their default they change nothing, and a record of before holds.

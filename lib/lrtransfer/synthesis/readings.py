@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from lrtransfer.numerics.estimates import HOLDS, Estimate
 from lrtransfer.numerics.jackknife import half_error
-from lrtransfer.rates import BestLR, OnEdgeWarning, best_lr
+from lrtransfer.rates import BestLR, OnEdgeWarning, best_lr, bounded, moved
 
 ROUNDING = 2e-6  # twice the spacing of single precision near 1, over a quarter, the square of the split
 VALLEY, HILL, UNRESOLVED = "valley", "hill", "not resolved"
@@ -25,15 +25,17 @@ def quiet_best(lrs: ArrayLike, losses: ArrayLike) -> BestLR:
 
 def octaves_apart(first: BestLR, second: BestLR) -> Estimate:
     """log2 of the rate ``first`` over ``second``, of the same seeds: paired by halves of them."""
-    halves = np.log2(first.halves) - np.log2(second.halves)
-    return Estimate(float(np.log2(first.lr / second.lr)), half_error(halves, first.seeds), first.seeds)
+    return moved(second, first)
 
 
 def apart_on_average(first: Sequence[BestLR], second: Sequence[BestLR]) -> Estimate:
     """``octaves_apart`` on average over sizes: rates ``first`` over ``second``, a pair a size, of the same seeds."""
     halves = np.mean([np.log2(a.halves) - np.log2(b.halves) for a, b in zip(first, second, strict=True)], axis=0)
-    value = np.mean([np.log2(a.lr / b.lr) for a, b in zip(first, second, strict=True)])
-    return Estimate(float(value), half_error(halves, first[0].seeds), first[0].seeds)
+    each = [moved(b, a) for a, b in zip(first, second, strict=True)]
+    ends = np.mean([one.between or (one.value, one.value) for one in each], axis=0)
+    is_bound = any(best.on_edge for best in (*first, *second))
+    value = float(np.mean([one.value for one in each]))
+    return bounded(value, half_error(halves, first[0].seeds), first[0].seeds, (ends[0], ends[1]), is_bound)
 
 
 def slope(best: Sequence[BestLR], sizes: ArrayLike, less: Sequence[BestLR] | None = None) -> Estimate:
@@ -59,7 +61,9 @@ def slope(best: Sequence[BestLR], sizes: ArrayLike, less: Sequence[BestLR] | Non
     if less is not None:
         table = table - np.log2([[one.lr, *one.halves] for one in less])
     values = lever @ table
-    return Estimate(float(values[0]), half_error(values[1:], best[0].seeds), best[0].seeds)
+    is_bound = any(one.on_edge for one in (*best, *(less or ())))
+    unknown = (-np.inf, np.inf)  # ``rates.trend`` bounds a slope; that of a difference has not been needed
+    return bounded(float(values[0]), half_error(values[1:], best[0].seeds), best[0].seeds, unknown, is_bound)
 
 
 def loss_gap(first: ArrayLike, second: ArrayLike) -> Estimate:

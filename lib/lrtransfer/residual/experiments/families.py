@@ -16,8 +16,8 @@ from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate, mean_and_error
 from lrtransfer.numerics.jackknife import half_error
 from lrtransfer.page.scale import runs_folder
-from lrtransfer.rates import BestLR, Drift, drift
-from lrtransfer.residual.experiments.readings import gain, move
+from lrtransfer.rates import BestLR, Drift, bounded, drift, size_beyond, trend
+from lrtransfer.residual.experiments.readings import gain_at_best, move
 from lrtransfer.residual.networks.optima import best_trained
 from lrtransfer.residual.networks.settings import NetworkSettings
 from lrtransfer.residual.networks.training import train_sweep
@@ -97,14 +97,13 @@ class FamilyResult:
 
     @property
     def moved(self) -> Estimate:
-        """log2 of the best value at the last size over that at the first, octaves; error inf if one is on an edge."""
+        """log2 of the best value at the last size over that at the first, octaves; a bound if one is on an edge."""
         return move(self.best[0], self.best[-1])
 
     @property
     def trend(self) -> Estimate:
-        """The slope of ``drift`` with its error, inf if any best value is on an edge."""
-        found = self.drift
-        return Estimate(found.slope, math.inf if self.on_edge else found.slope_error, self.family.seeds)
+        """The slope of ``drift`` with its error, a bound if any best value is on an edge."""
+        return trend(self.best, self.family.sizes)
 
     @property
     def on_edge(self) -> bool:
@@ -122,30 +121,27 @@ class FamilyResult:
         return mean_and_error(self.lowest_logs)
 
     def gained(self, first: int, last: int) -> Estimate:
-        """Fall of the lowest log loss from size number ``first`` to ``last``; error inf where one is on an edge."""
-        found = gain(*self.lowest_logs[[first, last]])
-        edge = self.best[first].on_edge or self.best[last].on_edge
-        return replace(found, error=math.inf) if edge else found
+        """Fall of the lowest log loss from size number ``first`` to ``last``; a bound where one is on an edge."""
+        return gain_at_best(self.best, self.lowest_logs, first, last)
 
 
 def further(worse: FamilyResult | RecordedOptima, better: FamilyResult | RecordedOptima) -> Estimate:
     """How much further the best value of ``worse`` moves than that of ``better``: |shift| - |shift|, in octaves.
 
     Both, trained here or recorded, draw the same seeds, so the error is that of the difference over halves of them; the
-    signs are those of the two shifts. inf where an end is on an edge.
+    signs are those of the two shifts. A bound where an end is on an edge.
     """
     value = abs(worse.moved.value) - abs(better.moved.value)
     draws = [trial.best[0].seeds for trial in (worse, better)]
-    seeds = min(draws)
-    if not np.isfinite([worse.moved.error, better.moved.error]).all():
-        return Estimate(value, math.inf, seeds)
+    seeds, ends = min(draws), size_beyond(worse.moved, better.moved)
+    is_bound = any(trial.best[place].on_edge for trial in (worse, better) for place in (0, -1))
     if draws[0] != draws[1]:
-        return Estimate(value, math.hypot(worse.moved.error, better.moved.error), seeds)
+        return bounded(value, math.hypot(worse.moved.error, better.moved.error), seeds, ends, is_bound)
     moves = [
         math.copysign(1, trial.moved.value) * np.log2(np.divide(trial.best[-1].halves, trial.best[0].halves))
         for trial in (worse, better)
     ]
-    return Estimate(value, half_error(moves[0] - moves[1], seeds), seeds)
+    return bounded(value, half_error(moves[0] - moves[1], seeds), seeds, ends, is_bound)
 
 
 @cache

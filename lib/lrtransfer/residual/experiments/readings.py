@@ -12,15 +12,9 @@ from lrtransfer.numerics.arguments import choice, refuse
 from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate
 from lrtransfer.numerics.fits import power_by_seed
-from lrtransfer.rates import BestLR, shift
+from lrtransfer.rates import BestLR, bounded
+from lrtransfer.rates import moved as move
 from lrtransfer.residual.networks.coordinates import CoordinateCheck
-
-
-def move(first: BestLR, last: BestLR) -> Estimate:
-    """log2 of the best value ``last`` over ``first``; one on an edge is only a bound, and the error then inf."""
-    value, error = shift(first, last)
-    edge = first.on_edge or last.on_edge
-    return Estimate(value, math.inf if edge else error, max(1, min(first.seeds, last.seeds)))
 
 
 def widest(best: Sequence[BestLR]) -> Estimate:
@@ -41,6 +35,18 @@ def gain(before: ArrayLike, after: ArrayLike) -> Estimate:
     if not np.isfinite([first, last]).all():
         return Estimate(0.0, math.inf, first.size)
     return Estimate.of(first - last)
+
+
+def gain_at_best(best: Sequence[BestLR], logs: Array, first: int, last: int) -> Estimate:
+    """``gain`` between the lowest losses of two sizes; where a best value is on an edge its loss is only a bound.
+
+    ``best``: of every size. ``logs``: log losses at it, (sizes, seeds). A lowest loss on an edge could only be lower:
+    that of the last size bounds the gain from below, that of the first from above.
+    """
+    found = gain(logs[first], logs[last])
+    edges = best[first].on_edge, best[last].on_edge
+    ends = -math.inf if edges[0] else found.value, math.inf if edges[1] else found.value
+    return bounded(found.value, found.error, found.seeds, ends, any(edges))
 
 
 def between_depths(curves: ArrayLike) -> Array:

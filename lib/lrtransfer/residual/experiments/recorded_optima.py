@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -11,9 +10,9 @@ import numpy as np
 from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate, mean_and_error
 from lrtransfer.page.checks import Check
-from lrtransfer.rates import BestLR, drift
+from lrtransfer.rates import BestLR, trend
 from lrtransfer.residual.experiments.block_scalings import WAYS
-from lrtransfer.residual.experiments.readings import gain, move
+from lrtransfer.residual.experiments.readings import gain_at_best, move
 from lrtransfer.residual.networks.optima import best_trained
 from lrtransfer.residual.recorded import lines_of, read
 from lrtransfer.sweeps.sweep import CurveResult
@@ -33,14 +32,13 @@ class RecordedOptima:
 
     @property
     def moved(self) -> Estimate:
-        """log2 of the last best rate over the first, paired by seed; error inf if one is on an edge."""
+        """log2 of the last best rate over the first, paired by seed; a bound if one is on an edge."""
         return move(self.best[0], self.best[-1])
 
     @property
     def trend(self) -> Estimate:
-        """Octaves of rate per octave of size, its error inf if any best rate is on an edge; three sizes or more."""
-        found = drift(list(self.best), self.sizes)
-        return Estimate(found.slope, math.inf if found.on_edge else found.slope_error, self.best[0].seeds)
+        """Octaves of rate per octave of size, a bound if any best rate is on an edge; three sizes or more."""
+        return trend(self.best, self.sizes)
 
     @property
     def lowest_logs(self) -> Array:
@@ -53,8 +51,8 @@ class RecordedOptima:
         return mean_and_error(self.lowest_logs)
 
     def gained(self, first: int, last: int) -> Estimate:
-        """Fall of the lowest log loss from size number ``first`` to ``last``, paired by seed."""
-        return gain(*self.lowest_logs[[first, last]])
+        """Fall of the lowest log loss from size number ``first`` to ``last``, by seed; a bound where one is an edge."""
+        return gain_at_best(self.best, self.lowest_logs, first, last)
 
 
 def recorded_optima(name: str, vary: str, **only: Any) -> dict[str, RecordedOptima]:

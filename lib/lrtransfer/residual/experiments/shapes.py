@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from lrtransfer.numerics.arguments import refuse
 from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.estimates import Estimate
+from lrtransfer.rates import bounded
 from lrtransfer.residual.experiments.families import Family, FamilyResult
 from lrtransfer.residual.experiments.readings import gain
 from lrtransfer.residual.recorded import best_of, read
@@ -28,7 +29,7 @@ class Shapes:
     at_common, at_own : array (budgets, shapes, seeds)
         Log losses there, and at the rate that is best for the other seeds.
     off : tuple of Estimate
-        log2 of each shape's best rate over the common one; error inf where it is on an edge.
+        log2 of each shape's best rate over the common one; a bound where it is on an edge.
     costs : tuple of Estimate
         Mean of ``at_common`` less ``at_own``, over seeds.
     deeper : tuple of Estimate
@@ -121,7 +122,14 @@ def compare_shapes(budgets: Sequence[Sequence[FamilyResult]], common: float | No
         at_common=at_common,
         at_own=np.reshape(own, shape),
         off=tuple(
-            Estimate(math.log2(b.lr / common), math.inf if b.on_edge else b.spread, max(1, b.seeds)) for b in best
+            bounded(
+                math.log2(b.lr / common),
+                b.spread,
+                max(1, b.seeds),
+                (b.octaves[0] - math.log2(common), b.octaves[1] - math.log2(common)),
+                b.on_edge,
+            )
+            for b in best
         ),
         costs=tuple(gain(there, here) for there, here in zip(logs, own, strict=True)),
         deeper=tuple(gain(one[0], one[-1]) for one in at_common),

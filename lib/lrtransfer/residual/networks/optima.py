@@ -34,8 +34,8 @@ def best_trained(settings: NetworkSettings, lrs: ArrayLike, losses: ArrayLike) -
     Returns
     -------
     BestLR or None
-        edges and untrained rates flagged by ``on_edge``, without a warning. None with fewer than three rates, or where
-        at every rate some seed diverged.
+        edges and untrained rates flagged by ``on_edge``, without a warning; an untrained one bounds nothing. None with
+        fewer than three rates, or where at every rate some seed diverged.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def best_trained(settings: NetworkSettings, lrs: ArrayLike, losses: ArrayLike) -
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OnEdgeWarning)
         found = best_lr(lrs, final)
-    return replace(found, on_edge=True) if untrained(settings, final) else found
+    return replace(found, on_edge=True, between=(0.0, math.inf)) if untrained(settings, final) else found
 
 
 def untrained(settings: NetworkSettings, losses: ArrayLike) -> bool:
