@@ -22,6 +22,7 @@ ALLOWED = {
     "practice": {*SHARED, *PAPERS},
     "exercises": {*SHARED, *PAPERS, "practice"},
     "synthesis": {*SHARED, *PAPERS},
+    "performance": {*SHARED, *PAPERS},
     "cli": {*SHARED, "depth", "practice"},
     "start": {"cli"},
 }

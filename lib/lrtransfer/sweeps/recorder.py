@@ -23,7 +23,7 @@ from lrtransfer.numerics.arguments import refuse
 from lrtransfer.sweeps import records
 from lrtransfer.sweeps.progress import bar
 
-ROOMS = ("depth", "width", "residual", "layers", "stages", "practice", "synthesis")
+ROOMS = ("depth", "width", "residual", "layers", "stages", "practice", "synthesis", "performance")
 MODULES = tuple(f"lrtransfer.{room}.recorded" for room in ROOMS)
 
 
