@@ -183,3 +183,21 @@ def test_a_second_build_says_that_it_waits(rendered, tmp_path, monkeypatch):
     site_build.main()
     assert said[0] == "Another build of this folder is running: waiting for it."
     assert (tmp_path / "_build" / "html" / "index.html").read_text() == "old"
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="this system does not say how much memory was held")
+def test_a_build_says_how_much_memory_each_page_has_held(rendered, book, monkeypatch, capsys):
+    book("text = 'x' * 300 * 2**20\ndel text")
+    site_build.build(Progress())
+    said = capsys.readouterr().out
+    peak = execute.peaks()["one"]
+    assert 300 < peak < 1000 and said.count(f"{peak:.0f} MiB") == 2
+    site_build.build(Progress())  # nothing is executed: the number of then
+    said = capsys.readouterr().out
+    assert "unchanged" in said and f"{peak:.0f} MiB" in said and execute.peaks() == {"one": peak}
+
+
+def test_a_page_of_before_memory_was_measured_is_listed_without_a_number(rendered, monkeypatch, capsys):
+    monkeypatch.setattr(execute, "peak_mib", lambda kernel: None)
+    site_build.build(Progress())
+    assert "not measured" in capsys.readouterr().out and execute.peaks() == {"one": None}

@@ -21,6 +21,7 @@ from typing import Any
 import yaml
 
 import memory
+from peak import larger, peak_mib
 from progress import Progress
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -106,18 +107,19 @@ def run_notebook(
     notebook: Any,
     folder: str,
     environment: dict[str, str] | None = None,
-    on_cell: Callable[[], None] | None = None,
+    on_cell: Callable[[int | None], None] | None = None,
 ) -> tuple[Any, float, str]:
     """Execute a notebook in ``folder``; returns it, the seconds it took and what went wrong ("" if nothing).
 
-    Anything written to stderr, a warning included, counts as wrong. ``on_cell`` is called after each cell of code.
+    Anything written to stderr, a warning included, counts as wrong. ``on_cell`` is called after each cell of code, with
+    the number of the kernel's process.
     """
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
     def executed(**_: Any) -> None:
         if on_cell is not None:
-            on_cell()
+            on_cell(getattr(getattr(client.km, "provisioner", None), "pid", None))
 
     client = NotebookClient(
         notebook,
@@ -156,17 +158,23 @@ def _execute_page(path: Path, notebook: Any, why: str, progress: Progress) -> tu
     import nbformat
 
     progress.started(path.stem, sum(bool(source.strip()) for source, _ in memory.code_of(notebook)), why)
-    started = time.time()
+    started, peak = time.time(), None
+
+    def done(kernel: int | None) -> None:
+        nonlocal peak
+        peak = larger(peak, peak_mib(kernel))
+        progress.cell(path.stem)
+
     # An empty folder to run in, for a chapter may depend on nothing but the repository.
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as beside:
         log = Path(beside) / "reads"
         environment = memory.surroundings(ROOT, log)
-        notebook, seconds, wrong = run_notebook(notebook, folder, environment, lambda: progress.cell(path.stem))
+        notebook, seconds, wrong = run_notebook(notebook, folder, environment, done)
         depended = memory.dependences(ROOT, log, started, ENVIRONMENT)
-    progress.ended(path.stem, wrong=bool(wrong))
+    progress.ended(path.stem, wrong=bool(wrong), peak=peak)
     if not wrong:
         kept = _kept(path)
-        notebook.metadata["executed"] = {"seconds": round(seconds, 1), **depended}
+        notebook.metadata["executed"] = {"seconds": round(seconds, 1), "peak": peak, **depended}
         nbformat.write(notebook, kept.with_suffix(".part"))  # a build killed here leaves no half-written notebook
         kept.with_suffix(".part").replace(kept)
         del notebook.metadata["executed"]
@@ -205,6 +213,17 @@ def _recall(notebook: Any, kept: Any) -> None:
     new = [cell for cell in notebook.cells if cell.cell_type == "code"]
     for cell, executed in zip(new, old, strict=True):
         cell.outputs, cell.execution_count = executed.outputs, executed.execution_count
+
+
+def peaks() -> dict[str, float | None]:
+    """The most memory of each page's kernel when it was last executed, MiB; None where it is not known."""
+    import nbformat
+
+    found = {}
+    for path in chapters():
+        kept = nbformat.read(_kept(path), as_version=4) if _kept(path).is_file() else None
+        found[path.stem] = None if kept is None else kept.metadata["executed"].get("peak")
+    return found
 
 
 def _publish(executed: dict[Path, tuple[Any, float]]) -> None:

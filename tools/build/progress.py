@@ -46,13 +46,14 @@ class Progress:
             self._running[page].done += 1
             self.tick()
 
-    def ended(self, page: str, wrong: bool) -> None:
-        """A page has been executed, or has failed."""
+    def ended(self, page: str, wrong: bool, peak: float | None = None) -> None:
+        """A page has been executed, or has failed; ``peak``: the most memory of its kernel, MiB, where it is known."""
         with self._lock:
             ended = self._running.pop(page)
             count = f"{ended.done} of {ended.cells} cells" if wrong else f"{ended.cells} cells"
             seconds = self._clock() - ended.start
-            self.say(f"  {'failed  ' if wrong else 'executed'}  {page:12} {count}, {seconds:.1f} s")
+            held = "" if peak is None else f", at most {peak:.0f} MiB"
+            self.say(f"  {'failed  ' if wrong else 'executed'}  {page:12} {count}, {seconds:.1f} s{held}")
 
     def tick(self) -> None:
         """Time has passed: rewrite the line, or print one if the last is old."""

@@ -68,9 +68,12 @@ def build(progress: Progress, fresh: bool = False) -> None:
         )
     put_in_place(html, site_folder())
     shutil.rmtree(aside)
-    progress.say("\nPage          executed in")
+    progress.say("\nPage          executed in   most memory")
+    peaks = execute.peaks()
     for page, took in seconds.items():
-        progress.say(f"{page:12}  {'unchanged' if took is None else f'{took:.1f} s'}")
+        peak = peaks[page]
+        held = "not measured" if peak is None else f"{peak:.0f} MiB"
+        progress.say(f"{page:12}  {'unchanged' if took is None else f'{took:.1f} s':12}  {held}")
     progress.say(f"rendered in {time.perf_counter() - rendering:.1f} s, {time.perf_counter() - start:.1f} s in all")
     progress.say(f"\nThe site: {site_folder() / 'index.html'}  (make serve opens it)")
 

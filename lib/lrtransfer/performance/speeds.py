@@ -106,7 +106,7 @@ def fastest(function: Callable[[], object], times: int = TIMES) -> float:
 
 
 def quickest(function: Callable[[], object], within: float = 0.5) -> float:
-    """Seconds of the fastest of three calls, or of those that fit into about ``within`` seconds: short ones need more."""
+    """Seconds of the fastest of three calls, or of those that fit into about ``within`` seconds."""
     spent = [seconds_of(function)]
     while len(spent) < 3 and sum(spent) < within:
         spent.append(seconds_of(function))
