@@ -1,6 +1,6 @@
 # make book   build the site            make test   lint, types, tests, notebooks, browser checks
 # make fast   lint, types, every test that needs no site nor minutes; ROOM=depth for one room
-# make serve  open it on localhost      make bench  timings
+# make serve  open it on localhost      make bench  times the engines for book/performance.md; make timings prints more
 # make pdf    the whole book as one file
 # make publish-check   what keeps the site from being published      make publish   put it on the branch gh-pages
 # TORCH_INDEX=ADDRESS takes torch alone from that package index: a CPU build without CUDA libraries, for example
@@ -12,7 +12,7 @@ FRESH ?= $(if $(CI),1)
 PORT ?= 8000
 SOURCES := lib tests tools
 
-.PHONY: setup book serve test fast check notebooks picture pdf publish-check publish bench clean
+.PHONY: setup book serve test fast check notebooks picture pdf publish-check publish bench timings clean
 .DEFAULT_GOAL := book
 
 setup: $(READY)
@@ -71,7 +71,12 @@ else
 	$(PYTEST) --dist worksteal -m "not site and not slow"
 endif
 
+# Parts that are done are kept until the record is written: after a stop the same command goes on.
 bench: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/lrtransfer record performance --device cpu
+	rm -rf runs/performance
+
+timings: $(READY)
 	@for file in tests/bench_*.py; do echo "== $$file"; OMP_NUM_THREADS=1 $(BIN)/python $$file || exit 1; done
 
 clean:

@@ -1,6 +1,6 @@
 """How much faster the array program of the Depth chapter is than loops: the sweep of Fig. 2A, both ways.
 
-Run by ``make bench``; prints seconds, their ratio and the largest difference of the two answers.
+Run by ``make timings``; prints seconds, their ratio and the largest difference of the two answers.
 """
 
 from __future__ import annotations

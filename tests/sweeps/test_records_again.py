@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,8 @@ from lrtransfer.images.catalogue import load
 from lrtransfer.layers import recorded as layers
 from lrtransfer.layers.relu import train_three_layers
 from lrtransfer.layers.schedule import SCHEDULES
+from lrtransfer.performance import readings
+from lrtransfer.performance import recorded as performance
 from lrtransfer.practice import recorded as practice
 from lrtransfer.practice.language import functions
 from lrtransfer.practice.settings import LanguageModel
@@ -188,8 +190,17 @@ def test_the_record_of_splits(tmp_path):
         assert off.max() < 0.05, field
 
 
+def test_the_record_of_performance():
+    entry = entry_of(performance.NAME)
+    assert readings.read() == entry
+    for name in ("depth-arrays", "layers-grid", "width-vectors"):  # times are never the same, the work is
+        made, case = performance.makers(performance.Sizes())[name](), entry["numbers"]["cases"][name]
+        assert case["times"] == made.times and case["scaled"] == made.scaled
+        assert case["work"] == pytest.approx(asdict(made.work), rel=FLOAT64)
+
+
 def test_every_record_has_such_a_test():
     named = {f"residual-{name}" for name in residual.NAMES} | {f"layers-{name}" for name in LESS}
     named |= {recipe.name for recipe in practice.RECIPES} | {*SHORT, *LONGER, stages.FAR}
-    named |= {*RELU, SCHEDULE, *SCALES, GROWTH, SPLITS}
+    named |= {*RELU, SCHEDULE, *SCALES, GROWTH, SPLITS, performance.NAME}
     assert {folder.name for folder in records.results().iterdir() if folder.is_dir()} <= named

@@ -9,6 +9,7 @@
 ``throughput``      a sweep in this process, in one and two others, and through dask
 ``recorded``        how the record ``performance`` is made: ``make bench``
 ``readings``        where it is read: ratios, fitted exponents
+``drawings``        the figures of the page
 
 The engines have no part in it: nothing imports this room but the page of its name.
 """
