@@ -91,7 +91,7 @@ def test_the_record_is_made_in_parts_and_read(tmp_path):
     record(recorded.recipe(SMALL), **where)
     parts = {path.stem for path in (tmp_path / "runs" / "performance").iterdir()}
     growing = [f"growth-{k}" for k in range(len(growth.growths()))]
-    assert parts == {"seconds", "throughput", *recorded.makers(SMALL), *growing}
+    assert parts == {"seconds", "slower", "throughput", *recorded.makers(SMALL), *growing}
     entry = readings.read(SMALL, folder=tmp_path / "results")
     assert set(readings.compared(entry)) == set(recorded.makers(SMALL))
     assert set(readings.places(entry)) <= set(throughput.PLACES) and len(readings.speeds(entry)) == 6

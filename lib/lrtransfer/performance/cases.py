@@ -240,8 +240,8 @@ def stages_courses(method: str, problems: int, d: int, stages: int) -> Case:
     runs = float(problems * stages)
     if method == "stacking":  # an inverse, three products and the loss: d^3 each
         work = Work(product64=5 * runs * d**3)
-    else:  # of every eigenvalue a recursion of two terms, and its square times a weight
-        work = Work(entries=5 * runs * d)
+    else:  # about 12 d^3 for eigenvectors; of every eigenvalue a recursion of two terms, its square and a weight
+        work = Work(product64=12.0 * problems * d**3, entries=5 * runs * d)
     return Case(
         f"stages, {method}", engine, script, work, lambda: excess_loss(method, teacher[:1, :2, :2], np.eye(2), stages)
     )

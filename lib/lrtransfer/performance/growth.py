@@ -114,7 +114,7 @@ def growths(scale: int = 1) -> list[Growth]:
             lambda n: partial(training_loss, lrs, n, X, y, 3, 4, seed=0), 0, "the width is a number",
         ),
         Growth(
-            "width, rotated", "steps", sizes(32, 4),
+            "width, rotated", "steps", sizes(128, 5),
             lambda n: partial(training_loss, lrs, 2**20, X, y, 3, n, seed=0), 2, "every step meets all before it",
         ),
         Growth(
@@ -155,7 +155,7 @@ def growths(scale: int = 1) -> list[Growth]:
             "limit, fields", "depth L", sizes(64), lambda n: partial(linear_limit, lrs, 1.0, n, 8), 1, "layers in turn"
         ),
         Growth(
-            "limit, fields", "steps", sizes(48, 5), lambda n: partial(linear_limit, lrs / 8, 1.0, 4, n), 3,
+            "limit, fields", "steps", sizes(192, 5), lambda n: partial(linear_limit, lrs / 8, 1.0, 4, n), 3,
             "matrices over time, a row a step",
         ),
         Growth(

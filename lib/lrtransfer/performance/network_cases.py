@@ -22,7 +22,7 @@ from lrtransfer.stages.transformer.training import training_batches
 def batched_sweep(width: int, depth: int, rates: int, steps: int) -> Case:
     """A sweep over stable rates of the residual MLP on digits, from the first weights to the last loss."""
     settings = ResidualMLP(width=width, depth=depth, steps=steps, eval_every=0)
-    lrs = 2.0 ** np.linspace(-4, -0.5, rates)
+    lrs = 2.0 ** np.linspace(-4, -1.5, rates)
     data = load(settings.data)
 
     def engine() -> Array:
@@ -80,4 +80,6 @@ def transformer_step(
     parameters = sum(part.flat.shape[1] for part in (start.ends, *start.blocks))
     # Forwards once, backwards twice; AdamW reads and writes weights and two moments: ten products of every weight.
     work = Work(product32=3.0 * runs * updates * one, entries=10.0 * runs * updates * parameters / 2)
-    return Case(f"transformer, {runs} runs", engine, script, work)
+    least = replace(s, width=s.heads, batch=1, length=2)
+    calls = None if s == least else transformer_step(runs, blocks, updates, settings=least, text=words).engine
+    return Case(f"transformer, {runs} runs", engine, script, work, calls)

@@ -113,6 +113,14 @@ def grown(times: int, shrink: int, place: int) -> dict[str, Any]:
     return {**words, "sizes": list(one.sizes), "values": values}
 
 
+def slower_calls() -> dict[str, float]:
+    """``speeds.slower`` on one thread."""
+    from lrtransfer.performance.speeds import one_thread, slower
+
+    with one_thread():
+        return slower()
+
+
 def recipe(sizes: Sizes) -> Recipe:
     """The record of these sizes."""
 
@@ -127,6 +135,7 @@ def recipe(sizes: Sizes) -> Recipe:
             for name, made in cases.items()
         }
         parts |= {f"growth-{k}": lambda k=k: grown(s.times, s.shrink, k) for k in range(number)}  # type: ignore[misc]
+        parts["slower"] = slower_calls
         parts["throughput"] = lambda: seconds_of_sweeps(
             s.throughput_width, s.throughput_rates, s.throughput_seeds, s.times
         )
@@ -137,6 +146,7 @@ def recipe(sizes: Sizes) -> Recipe:
         return {
             "cases": {name: done[name] for name in cases},
             "growth": [done[f"growth-{k}"] for k in range(number)],
+            "slower": done["slower"],
             "throughput": done["throughput"],
         }
 

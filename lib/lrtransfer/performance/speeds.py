@@ -149,3 +149,32 @@ def measured(size: int = 1024) -> Speeds:
         normals=size * size / fastest(lambda: rng.standard_normal(out=out64)),
         calls=2000 / fastest(calls),
     )
+
+
+def slower(size: int = 20, number: int = 32) -> dict[str, float]:
+    """How many times longer some calls of NumPy take than their multiplications at the speed of the core.
+
+    Parameters
+    ----------
+    size, number
+        of matrices that are inverted in one call
+
+    Returns
+    -------
+    dict of str to float
+        "complex": products of complex arrays in the cache, four multiplications each; "inverse": inverses of small
+        matrices, ``size`` cubed multiplications each; "product": products of such matrices.
+    """
+    speeds, rng = measured(), np.random.default_rng(0)
+    short, many = np.full(2048, 1j), rng.standard_normal((number, size, size)) + 10 * np.eye(size)
+
+    def products() -> None:
+        for _ in range(200):
+            np.multiply(short, short, short)
+
+    cubes = number * size**3 / speeds.product64
+    return {
+        "complex": fastest(products) / (200 * 4 * short.size / speeds.entries),
+        "inverse": fastest(lambda: np.linalg.inv(many), 50) / cubes,
+        "product": fastest(lambda: many @ many, 50) / cubes,
+    }
