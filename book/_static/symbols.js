@@ -1,12 +1,14 @@
 // A symbol in a formula shows what it means on this page: the pointer rests on it, or a tap. Formulas are no tab stops:
-// with the focus on a link to an equation, or on a formula that scrolls, all of its symbols are listed.
+// for the keyboard a button lists the symbols of the page, those in view first; and with the focus on a link to an
+// equation, or on a formula that scrolls, its symbols are listed.
 // The meanings are those of the page on notation, read by the build into a file that is fetched when it is first wanted.
+// A page that is about several chapters has them all: where a formula lies in a part that is named after one, its own.
 "use strict";
 {
 const WAIT = 250; // milliseconds that the pointer must rest
 const SCRIPTS = ["msub", "msup", "msubsup", "mover", "munder"];
 const FORMULA = "article .math math";
-const PLACE = document.currentScript.src;
+const { src: PLACE, dataset: { symbols: FILE } } = document.currentScript;
 let known, lit, timer;
 
 /** What a piece of a formula says: w_l, μ_xx, x^⋆. */
@@ -24,11 +26,13 @@ function key(node) {
 const base = (name) => name.split(/[_^]/)[0];
 const index = (name) => /_[\p{L}]$/u.test(name); // w_l stands for w_1 and w_{l+1} too
 
-/** Lines of the notation by symbol. The page's own come first and hold. */
+/** Lines of the notation by symbol and chapter. Of a chapter's, the first holds; every line is [name, words, place, chapter]. */
 function read(lines) {
-  const exact = new Map(), indexed = new Map();
+  const rooms = new Map();
   for (const line of lines) {
-    const box = document.createElement("div");
+    const room = line[3] ?? "", box = document.createElement("div");
+    if (!rooms.has(room)) rooms.set(room, { exact: new Map(), indexed: new Map() });
+    const { exact, indexed } = rooms.get(room);
     box.innerHTML = line[0];
     for (const formula of box.querySelectorAll("math")) {
       const name = key(formula);
@@ -36,14 +40,23 @@ function read(lines) {
       if (index(name) && !indexed.has(base(name))) indexed.set(base(name), line);
     }
   }
-  return { exact, indexed };
+  return rooms;
+}
+
+/** The lines to look in, in order: of the chapter that a part of the page is named after, of all, of every other one. */
+function places(rooms, node) {
+  const others = [...rooms.keys()].filter(Boolean), general = rooms.get("");
+  for (let part = node.closest("[id]"); part; part = part.parentElement.closest("[id]")) {
+    const own = others.find((room) => part.id.split(/[-.]/)[0] === room);
+    if (own) return [[rooms.get(own)], [general]];
+  }
+  return others.length ? [[general], others.map((room) => rooms.get(room))] : [[general]];
 }
 
 function load() {
   known ??= new Promise((done) => {
     const script = document.createElement("script");
-    const page = location.pathname.split("/").at(-1).replace(".html", "");
-    script.src = new URL(`symbols/${page}.js`, PLACE);
+    script.src = new URL(`symbols/${FILE}.js`, PLACE);
     script.onload = () => done(read(window.lrSymbols));
     document.head.append(script);
   });
@@ -60,7 +73,7 @@ function line({ exact, indexed }, node) {
 }
 
 /** The largest symbol around a letter that the notation has: w_l rather than w or l, but not the power that it stands in. */
-function symbol(lines, letter) {
+function symbol(rooms, letter) {
   const around = [letter];
   for (let node = letter; ;) {
     const parent = node.parentElement, place = [...parent.children].indexOf(node);
@@ -69,16 +82,19 @@ function symbol(lines, letter) {
     else if (subscript || (SCRIPTS.includes(parent.localName) && place === 0)) around.unshift((node = parent));
     else break;
   }
-  for (const node of around) {
-    const found = line(lines, node);
-    if (found) return { node, found };
+  for (const some of places(rooms, letter)) {
+    for (const node of around) {
+      const found = some.map((known) => line(known, node)).filter(Boolean);
+      if (found.length) return { node, found };
+    }
   }
   return null;
 }
 
-function meaning([name, words, defined]) {
-  const p = document.createElement("p");
-  p.innerHTML = `<b>${name}</b>: ${words}${defined ? ` <small>${defined}</small>` : ""}`;
+function meaning([name, words, defined, room]) {
+  const p = document.createElement("p"), of = room && ` in ${room[0].toUpperCase()}${room.slice(1)}`;
+  p.innerHTML = `<b>${name}</b>${of ?? ""}: ${words}${defined ? ` <small>${defined}</small>` : ""}`;
+  for (const part of p.querySelectorAll("[id]")) part.removeAttribute("id");
   return p;
 }
 
@@ -86,7 +102,6 @@ function card(lines) {
   const box = document.createElement("div");
   box.className = "lr-meaning";
   box.append(...lines.map(meaning));
-  for (const part of box.querySelectorAll("[id]")) part.removeAttribute("id");
   return box;
 }
 
@@ -102,7 +117,7 @@ async function show(letter) {
   lit?.classList.remove("lr-lit");
   lit = hit.node;
   lit.classList.add("lr-lit");
-  window.lrCard.put(card([hit.found]), lit, lit.getBoundingClientRect());
+  window.lrCard.put(card(hit.found), lit, lit.getBoundingClientRect());
 }
 
 const letterOf = (event) => {
@@ -129,11 +144,48 @@ document.addEventListener("click", (event) => {
   else if (lit && !event.target.closest?.(".lr-hover")) { dark(); window.lrCard.close(); }
 });
 
-/** What the symbols of a formula mean, each once, as a card; nothing where none is known. */
+/** The lines of all symbols in a formula, or in several, each once, in their order. */
+function linesIn(rooms, formulas) {
+  const letters = formulas.flatMap((formula) => [...formula.querySelectorAll("mi, mtext")]);
+  return [...new Set(letters.flatMap((letter) => symbol(rooms, letter)?.found ?? []))];
+}
+
+/** What the symbols of a formula mean, as a card; nothing where none is known. */
 window.lrSymbolsIn = async (formula) => {
-  const lines = await load(), letters = [...formula.querySelectorAll("mi, mtext")];
-  const found = new Set(letters.map((letter) => symbol(lines, letter)?.found).filter(Boolean));
-  return found.size ? card([...found]) : null;
+  const found = linesIn(await load(), [formula]);
+  return found.length ? card(found) : null;
+};
+
+/** Show what the symbols of the page mean: those of formulas in view, then all others. */
+window.lrSymbolList = async () => {
+  const rooms = await load(), all = [...document.querySelectorAll(FORMULA)];
+  const inView = all.filter((formula) => {
+    const { top, bottom } = formula.getBoundingClientRect();
+    return bottom > 0 && top < innerHeight && formula.checkVisibility();
+  });
+  const here = linesIn(rooms, inView), others = linesIn(rooms, all).filter((line) => !here.includes(line));
+  const dialog = document.createElement("dialog");
+  dialog.className = "lr-symbols";
+  dialog.setAttribute("aria-label", "What the symbols mean");
+  dialog.innerHTML = '<form method="dialog"><button>Close</button></form><div tabindex="0" role="region" aria-label="Symbols"></div>';
+  for (const [title, lines] of [["In view", here], ["Elsewhere on this page", others]]) {
+    if (!lines.length) continue;
+    const head = document.createElement("h2");
+    head.textContent = title;
+    dialog.lastElementChild.append(head, card(lines));
+  }
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog || event.target.closest("a")) dialog.close();
+  });
+  dialog.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation(); // Sphinx's script for searched words would keep the browser from closing it
+    dialog.close();
+  });
+  dialog.addEventListener("close", () => dialog.remove()); // the focus is then where it was
+  document.body.append(dialog);
+  dialog.showModal();
+  dialog.lastElementChild.focus();
 };
 
 const scrolls = (event) => event.target.matches?.(".lr-formula[tabindex]") && event.target;

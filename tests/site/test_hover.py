@@ -105,6 +105,43 @@ def test_every_letter_of_a_chapters_formulas_has_a_meaning(browser, address, cha
         assert unknown[1] > 300 and len(unknown[0]) < 0.02 * unknown[1], unknown
 
 
+def test_every_page_with_formulas_lists_its_symbols_for_the_keyboard_and_no_formula_is_a_tab_stop(browser, address, site):
+    pages = [path for path in sorted(site.glob("book/*.html")) if "<math" in path.read_text(encoding="utf-8")]
+    assert len(pages) > 12
+    for path in pages:
+        with Visit(browser, address, f"book/{path.name}") as visit:
+            button = visit.page.get_by_role("button", name="What the symbols on this page mean")
+            if path.stem == "depth":
+                visit.page.locator("article .lr-formula math").first.scroll_into_view_if_needed()
+            button.focus()
+            visit.page.keyboard.press("Enter")
+            dialog = visit.page.locator("dialog.lr-symbols")
+            dialog.wait_for()
+            assert dialog.locator(".lr-meaning p").count() >= 1, path.name
+            if path.stem == "depth":
+                assert dialog.locator("h2").all_inner_texts() == ["In view", "Elsewhere on this page"]
+                assert serious_faults(visit.page, "dialog.lr-symbols") == []
+            visit.page.keyboard.press("Escape")
+            dialog.wait_for(state="detached")
+            assert button.evaluate("button => button === document.activeElement")
+            assert visit.page.locator("article math[tabindex], article math [tabindex]").count() == 0
+            assert visit.complaints == [] and visit.outside == []
+
+
+def test_a_page_about_several_chapters_says_whose_symbol_it_is(browser, address):
+    with Visit(browser, address, "book/claims.html") as visit:
+        symbol = visit.page.locator("tr[id^='layers.'] math mi", has_text="α").first
+        symbol.scroll_into_view_if_needed()
+        symbol.hover()
+        meaning = visit.page.locator(".lr-meaning")
+        meaning.wait_for()
+        assert meaning.locator("p").count() == 1 and "in Layers" in meaning.inner_text()
+    with Visit(browser, address, "book/course.html") as visit:
+        visit.page.get_by_role("button", name="What the symbols on this page mean").click()
+        words = visit.page.locator("dialog.lr-symbols").inner_text()
+        assert "in Depth" in words and "in Width" in words
+
+
 def test_symbols_have_their_meanings_without_a_server(browser, site):
     page = browser.new_context().new_page()
     page.goto((site / CHAPTER).as_uri())

@@ -1,4 +1,4 @@
-"""What the symbols in a chapter's formulas mean: the tables of the page on notation, one file for each chapter."""
+"""What the symbols in formulas mean: the tables of the page on notation, a file for each chapter and one for the rest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-NOTATION, EVERYWHERE = "book/notation", "everywhere"
+NOTATION, EVERYWHERE, WHOLE = "book/notation", "everywhere", "book"
 SECTION = re.compile(r'<section id="([\w-]+)">\s*<h2>.*?</section>', re.DOTALL)
 ROW = re.compile(r'<tr class="row-(?:odd|even)"><td>(.*?)</tr>', re.DOTALL)
 SCRIPT = "symbols.js"
@@ -33,14 +33,33 @@ def _write(app: Sphinx, error: Exception | None) -> None:
     folder = Path(app.outdir) / "_static" / "symbols"
     folder.mkdir(parents=True, exist_ok=True)
     found = tables(page.read_text(encoding="utf-8"))
-    for name in _chapters(app) & found.keys():
-        text = json.dumps(found[name] + found[EVERYWHERE], ensure_ascii=False, separators=(",", ":"))
+    rooms = {name: found[name] for name in found if name in _chapters(app)}
+    everywhere = found[EVERYWHERE]
+    files = {name: [*lines, *everywhere] for name, lines in rooms.items()}
+    # Pages that are about several chapters: each line with the chapter that it is of, "" where it holds everywhere.
+    of_rooms = [[*line, name] for name, lines in rooms.items() for line in lines]
+    files[WHOLE] = [*([*line, ""] for line in everywhere), *of_rooms]
+    for name, lines in files.items():
+        text = json.dumps(lines, ensure_ascii=False, separators=(",", ":"))
         (folder / f"{name}.js").write_text(f"window.lrSymbols={text};\n", encoding="utf-8")
 
 
 def _ask(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
-    if tree is not None and page.rpartition("/")[2] in _chapters(app):
-        app.add_js_file(SCRIPT, loading_method="defer")
+    """Give a page that has formulas the script, and one button that lists what its symbols mean."""
+    if tree is None or "<math" not in context.get("body", "") or "header_buttons" not in context:
+        return
+    name = page.rpartition("/")[2]
+    app.add_js_file(SCRIPT, loading_method="defer", **{"data-symbols": name if name in _chapters(app) else WHOLE})
+    context["header_buttons"].insert(
+        0,
+        {
+            "type": "javascript",
+            "javascript": "lrSymbolList()",
+            "tooltip": "What the symbols on this page mean",
+            "icon": "fas fa-superscript",
+            "label": "symbols-button",
+        },
+    )
 
 
 def _chapters(app: Sphinx) -> set[str]:
@@ -51,6 +70,6 @@ def _chapters(app: Sphinx) -> set[str]:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    app.connect("html-page-context", _ask)
+    app.connect("html-page-context", _ask, priority=910)
     app.connect("build-finished", _write, priority=600)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

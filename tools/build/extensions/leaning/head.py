@@ -16,6 +16,12 @@ ADDRESS = re.compile(r"url\(([\"']?)(?!data:|#|https?:|/)([^\"')]+)\1\)")
 SEARCH = re.compile(r'\s*<script src="[^"]*(?:searchtools|language_data|searchindex)\.js[^"]*"></script>')
 OPTIONS = re.compile(r'<script src="[^"]*documentation_options\.js[^"]*"></script>')
 BRANCH = re.compile(r'(<a class="[^"]*reference internal[^"]*" href="[^"]*">([^<"]*)</a><details[^>]*>)<summary>')
+# From a folder a browser fetches no font ahead, and says so: there it is not asked to. Before the style sheet, which a
+# script would wait for.
+FONT = (
+    '<script>if (location.protocol !== "file:") document.head.insertAdjacentHTML("beforeend", '
+    '\'<link rel="preload" as="font" type="font/woff" crossorigin href="{}_static/fonts/formulas.woff">\')</script>\n'
+)
 
 
 def styles(page: str) -> list[str]:
@@ -75,8 +81,8 @@ def lean(page: str, sheet: str, options: str, is_search: bool) -> str:
         return page
     root = first[1]
     link = f'<link rel="stylesheet" href="{root}_static/{sheet}" />\n'
-    font = f'<link rel="preload" as="font" type="font/woff" crossorigin href="{root}_static/fonts/formulas.woff" />\n'
-    page = page[: first.start()] + link + (font if "<math" in page else "") + STYLE.sub("", page[first.start() :])
+    font = FONT.format(root) if "<math" in page else ""
+    page = page[: first.start()] + font + link + STYLE.sub("", page[first.start() :])
     page = ICON_SCRIPT.sub("", page)
     page = OPTIONS.sub(lambda _: f"<script>{options}</script>", page)
     if is_search:
