@@ -105,7 +105,9 @@ def test_every_letter_of_a_chapters_formulas_has_a_meaning(browser, address, cha
         assert unknown[1] > 300 and len(unknown[0]) < 0.02 * unknown[1], unknown
 
 
-def test_every_page_with_formulas_lists_its_symbols_for_the_keyboard_and_no_formula_is_a_tab_stop(browser, address, site):
+def test_every_page_with_formulas_lists_its_symbols_for_the_keyboard_and_no_formula_is_a_tab_stop(
+    browser, address, site
+):
     pages = [path for path in sorted(site.glob("book/*.html")) if "<math" in path.read_text(encoding="utf-8")]
     assert len(pages) > 12
     for path in pages:

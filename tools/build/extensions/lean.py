@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from leaning import code, head, images, tables
+from leaning import code, head, images, sheets, tables
 
 FONTS = ("fa-solid-900", "fa-regular-400", "fa-brands-400")
 # The theme's own script and style sheet ask for these.
@@ -30,17 +30,18 @@ def _finish(app: Sphinx, error: Exception | None) -> None:
     used = ALWAYS | {name for text in pages.values() for name in re.findall(r"\b(fa-[a-z0-9-]+)", text)}
     plain = code.plain_classes((static / "pygments.css").read_text(encoding="utf-8"))
     options = (static / "documentation_options.js").read_text(encoding="utf-8").strip()
-    sheets: dict[tuple[str, ...], str] = {}
+    known = sheets.names(pages.values(), (path.read_text(encoding="utf-8") for path in static.rglob("*.js")))
+    bundles: dict[tuple[str, ...], str] = {}
     pages = {path: images.written_out(text, path.parent, out / "_images") for path, text in pages.items()}
     images.follow_themes(out / "_images")
     for path, text in pages.items():
         names = tuple(head.styles(text))
-        if names not in sheets:
-            sheets[names] = head.bundled(static, list(names), used)
+        if names not in bundles:
+            bundles[names] = head.bundled(static, list(names), used, known)
         leaner = code.lean(tables.lean(images.lean(text, path.parent)), plain)
-        leaner = head.lean(head.named(leaner), sheets[names], options, is_search=path.name == "search.html")
+        leaner = head.lean(head.named(leaner), bundles[names], options, is_search=path.name == "search.html")
         path.write_text(leaner, encoding="utf-8")
-    _cut_icons(static, {(static / sheet).read_text(encoding="utf-8") for sheet in sheets.values()})
+    _cut_icons(static, {(static / sheet).read_text(encoding="utf-8") for sheet in bundles.values()})
 
 
 def _cut_icons(static: Path, sheets: set[str]) -> None:

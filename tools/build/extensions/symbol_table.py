@@ -1,4 +1,4 @@
-"""What the symbols in formulas mean: the tables of the page on notation, a file for each chapter and one for the rest."""
+"""What symbols in formulas mean: the tables of the page on notation, a file for each chapter and one for the rest."""
 
 from __future__ import annotations
 

@@ -6,6 +6,8 @@ import hashlib
 import re
 from pathlib import Path
 
+from leaning import sheets
+
 STYLE = re.compile(r'<link(?=[^>]*rel="stylesheet")[^>]*href="([^"]*?)_static/([^"?]+)[^"]*"[^>]*/?>\s*')
 SCRIPT = re.compile(r'<script src="([^"]*)"></script>')
 ICON_SCRIPT = re.compile(
@@ -14,6 +16,8 @@ ICON_SCRIPT = re.compile(
 IMPORT = re.compile(r"@import (?:url\()?[\"']([^\"']+)[\"']\)?;")
 ADDRESS = re.compile(r"url\(([\"']?)(?!data:|#|https?:|/)([^\"')]+)\1\)")
 SEARCH = re.compile(r'\s*<script src="[^"]*(?:searchtools|language_data|searchindex)\.js[^"]*"></script>')
+TABS = re.compile(r"\s*<script data-sd-tabs[^>]*></script>")  # Sphinx-Design's, for tabs, which no page has
+AHEAD = re.compile(r'\s*<link rel="preload" as="script"[^>]*/>')  # they are deferred: what paints comes first
 OPTIONS = re.compile(r'<script src="[^"]*documentation_options\.js[^"]*"></script>')
 BRANCH = re.compile(r'(<a class="[^"]*reference internal[^"]*" href="[^"]*">([^<"]*)</a><details[^>]*>)<summary>')
 # From a folder a browser fetches no font ahead, and says so: there it is not asked to. Before the style sheet, which a
@@ -29,10 +33,13 @@ def styles(page: str) -> list[str]:
     return [name for _, name in STYLE.findall(page)]
 
 
-def bundled(static: Path, names: list[str], used: set[str]) -> str:
-    """Write the style sheets as one file and return its name; of the icons' rules only those in ``used`` stay."""
+def bundled(static: Path, names: list[str], used: set[str], known: set[str]) -> str:
+    """Write the style sheets as one file and return its name.
+
+    Of the icons' rules only those in ``used`` stay, and of all others those for classes and ids that are ``known``.
+    """
     text = "".join(_sheet(static, name) for name in names)
-    text = without_unused_icons(text, used)
+    text = sheets.without_unused(without_unused_icons(text, used), known)
     name = f"site.{hashlib.sha256(text.encode()).hexdigest()[:12]}.css"
     (static / name).write_text(text, encoding="utf-8")
     return name
@@ -83,7 +90,8 @@ def lean(page: str, sheet: str, options: str, is_search: bool) -> str:
     link = f'<link rel="stylesheet" href="{root}_static/{sheet}" />\n'
     font = FONT.format(root) if "<math" in page else ""
     page = page[: first.start()] + font + link + STYLE.sub("", page[first.start() :])
-    page = ICON_SCRIPT.sub("", page)
+    page = AHEAD.sub("", ICON_SCRIPT.sub("", page))
+    page = page if "sd-tab-set" in page else TABS.sub("", page)
     page = OPTIONS.sub(lambda _: f"<script>{options}</script>", page)
     if is_search:
         return page
