@@ -1,9 +1,8 @@
 // A table that is wider than its page scrolls inside its own box; the keyboard must be able to reach it.
 function reach() {
-  for (const table of document.querySelectorAll("article table")) {
-    if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
-    else table.removeAttribute("tabindex");
-  }
+  const tables = [...document.querySelectorAll("article table")].filter((table) => table.checkVisibility());
+  const wider = tables.map((table) => table.scrollWidth > table.clientWidth);
+  tables.forEach((table, k) => (wider[k] ? (table.tabIndex = 0) : table.removeAttribute("tabindex")));
 }
 
 // Formulas are set after the page has loaded, and folds open later still: what counts is a change of size.
@@ -39,21 +38,26 @@ function colour(fold) {
 addEventListener("toggle", (event) => event.target.open && colour(event.target), true);
 
 // A formula that is wider than its column is set smaller, to three quarters at most; beyond that it scrolls in its box.
-function fit(formula) {
-  formula.style.fontSize = "";
-  const scale = formula.clientWidth / formula.scrollWidth;
-  if (scale < 1) formula.style.fontSize = `${Math.max(0.75, 0.98 * scale)}em`;
-  formula.tabIndex = formula.scrollWidth > formula.clientWidth ? 0 : -1;
-  if (formula.tabIndex < 0) formula.removeAttribute("tabindex");
+// All are measured before one is changed, and changed before one is measured: the page is laid out twice, not each time.
+function fit(formulas) {
+  for (const formula of formulas) formula.style.fontSize = "";
+  const scales = formulas.map((formula) => formula.clientWidth / formula.scrollWidth);
+  const tooWide = formulas.filter((formula, k) => scales[k] < 1);
+  formulas.forEach((formula, k) => {
+    if (scales[k] < 1) formula.style.fontSize = `${Math.max(0.75, 0.98 * scales[k])}em`;
+    else formula.removeAttribute("tabindex");
+  });
+  const scrolls = tooWide.map((formula) => formula.scrollWidth > formula.clientWidth);
+  tooWide.forEach((formula, k) => (scrolls[k] ? (formula.tabIndex = 0) : formula.removeAttribute("tabindex")));
 }
 
-// One in the text that would leave its column gets a box in which it scrolls.
+// One in the text that would leave its column gets a box in which it scrolls. What is folded is not laid out for it.
 function keepInside() {
   const leaves = (span) => {
     const edge = span.parentElement.closest("p, li, dd, figcaption, summary, section, article").getBoundingClientRect().right + 1;
     return [...span.children].some((piece) => piece.getBoundingClientRect().right > edge);
   };
-  const inText = [...document.querySelectorAll("article span.math:not(.lr-long)")].filter((span) => !span.closest("table"));
+  const inText = [...document.querySelectorAll("article span.math:not(.lr-long)")].filter((span) => !span.closest("table") && span.checkVisibility());
   for (const span of inText.filter(leaves)) span.classList.add("lr-long"); // all are measured before one is changed
 }
 
@@ -61,7 +65,7 @@ addEventListener("toggle", keepInside, true);
 addEventListener("resize", keepInside);
 document.fonts.ready.then(() => {
   keepInside();
-  const widths = new ResizeObserver((entries) => entries.forEach((entry) => fit(entry.target)));
+  const widths = new ResizeObserver((entries) => fit(entries.map((entry) => entry.target)));
   for (const formula of document.querySelectorAll(".lr-formula")) widths.observe(formula);
 });
 

@@ -11,11 +11,11 @@ function small(image) {
 }
 
 function mark() {
-  for (const image of document.querySelectorAll("article figure img")) {
-    if (image.closest(".lr-drawing, a")) continue;
-    const is = small(image);
-    image.classList.toggle("lr-enlargeable", is);
-    if (is) {
+  const images = [...document.querySelectorAll("article figure img")].filter((image) => !image.closest(".lr-drawing, a") && image.checkVisibility());
+  const sizes = images.map(small); // all are measured before one is changed
+  images.forEach((image, k) => {
+    image.classList.toggle("lr-enlargeable", sizes[k]);
+    if (sizes[k]) {
       image.tabIndex = 0;
       image.setAttribute("role", "button");
       image.setAttribute("aria-haspopup", "dialog");
@@ -24,7 +24,7 @@ function mark() {
       image.removeAttribute("role");
       image.removeAttribute("aria-haspopup");
     }
-  }
+  });
 }
 
 function open(image) {
@@ -64,8 +64,10 @@ document.addEventListener("keydown", (event) => {
     open(wanted(event));
   }
 });
-addEventListener("load", mark, true); // of the page and of each figure
-addEventListener("resize", mark);
-addEventListener("toggle", mark, true); // a figure in a closed fold has no size
-new MutationObserver(mark).observe(document.documentElement, { attributeFilter: ["data-theme"] });
-mark();
+// Once a frame, however many figures have come: measuring lays out the page.
+let due;
+const soon = () => { due ??= requestAnimationFrame(() => { due = undefined; mark(); }); };
+addEventListener("load", soon, true); // of the page and of each figure
+addEventListener("resize", soon);
+addEventListener("toggle", soon, true); // a figure in a closed fold has no size
+new MutationObserver(soon).observe(document.documentElement, { attributeFilter: ["data-theme"] });

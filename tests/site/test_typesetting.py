@@ -137,7 +137,9 @@ def test_style_sheets_become_one_with_addresses_that_hold(tmp_path):
     (tmp_path / "basic.css").write_text('.b { src: url("g.png"); x: url(data:image/png) }')
     icons = '.fa-bars:before,.fa-menu:before{content:"\\f0c9"}.fa-cat:before{content:"\\f111"}'
     (tmp_path / "c.css").write_text(icons)
-    css = (tmp_path / head.bundled(tmp_path, ["styles/theme.css", "c.css"], {"fa-bars"})).read_text()
+    css = (
+        tmp_path / head.bundled(tmp_path, ["styles/theme.css", "c.css"], {"fa-bars"}, {"a", "b", "fa-bars"})
+    ).read_text()
     assert "url(fonts/f.woff)" in css and "url(g.png)" in css and "url(data:image/png)" in css
     assert "fa-bars" in css and "fa-cat" not in css and "@import" not in css
 
