@@ -49,7 +49,8 @@ def _ask(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: A
     if tree is None or "<math" not in context.get("body", "") or "header_buttons" not in context:
         return
     name = page.rpartition("/")[2]
-    app.add_js_file(SCRIPT, loading_method="defer", **{"data-symbols": name if name in _chapters(app) else WHOLE})
+    attributes: dict[str, Any] = {"data-symbols": name if name in _chapters(app) else WHOLE}
+    app.add_js_file(SCRIPT, loading_method="defer", **attributes)
     context["header_buttons"].insert(
         0,
         {
