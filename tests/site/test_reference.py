@@ -61,7 +61,7 @@ def test_uses_are_found_by_import_and_by_attribute():
         ("from lrtransfer import depth as d\nfrom lrtransfer.page.report import say", "one", "One"),
         ("say(d.max_stable_lr(2, 1.0))\nunknown.max_stable_lr", "two", "Two"),
     ]
-    found = public_names.uses(cells)
+    found = public_names.uses(cells, public_names.by_path())
     assert found.names == {
         "say": "lrtransfer.page.report.say",
         "d.max_stable_lr": public_names.defined_at(importlib.import_module("lrtransfer.depth").max_stable_lr),

@@ -210,6 +210,7 @@ def test_a_figure_is_drawn_in_the_colours_of_its_theme_and_fetched_once(browser,
     with Visit(browser, address, f"book/{name}.html", DESKTOP) as visit:
         fetched: list[str] = []
         visit.page.on("request", lambda request: fetched.append(request.url) if "_images" in request.url else None)
+        visit.page.evaluate("document.querySelectorAll('article details').forEach((fold) => { fold.open = true; })")
         for theme in themes.GROUND:
             visit.page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
             figures = visit.page.locator(f"article img.lr-on-{theme}")

@@ -6,6 +6,7 @@ second reading its sentence counts), and the sections that one works through rat
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from html.parser import HTMLParser
 
@@ -14,6 +15,8 @@ WORKED = ("exercises", "quiz", "scorecard")
 VOID = {"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
 OUTPUT = {"main output": "main", "further output": "further"}
 SILENT = {"pre", "script", "style", "button", "svg", "form"}
+# Most of a page by length; what is inside is not looked at.
+UNREAD = re.compile(r"<(math|pre|svg|script)\b.*?</\1>", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -104,5 +107,5 @@ def of(body: str) -> Reading:
     Reading
     """
     counter = _Counter()
-    counter.feed(body)
+    counter.feed(UNREAD.sub(r"<\1></\1>", body))
     return Reading(counter.counts["main"], counter.counts["further"], counter.sections)

@@ -41,14 +41,14 @@ def _alone(progress: Progress) -> Iterator[None]:
 
 def render(aside: Path) -> Path:
     """Render the site below ``aside`` and return its folder."""
-    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "--path-output", str(aside)]
-    command += ["-q", "-W", "-n", "--keep-going", "--all"]
+    html = aside / "_build" / "html"
+    command = [sys.executable, str(Path(__file__).with_name("render.py")), str(html)]
     # The package that renders the ledger is the one that the chapters were executed with.
     paths = [str(execute.ROOT / "lib"), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     if subprocess.run(command, cwd=execute.ROOT, env=environment, check=False).returncode:
         raise SystemExit("The site was not built: see the warnings above (each is an error here).")
-    return aside / "_build" / "html"
+    return html
 
 
 def build(progress: Progress, fresh: bool = False) -> None:

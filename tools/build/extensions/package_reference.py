@@ -11,6 +11,7 @@ from typing import Any
 from docutils import nodes
 from numpydoc.docscrape import NumpyDocString
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 import public_names
@@ -79,7 +80,14 @@ def _gather(app: Sphinx, doctree: nodes.document) -> None:
                 section = section.parent
             cells.append((block.astext(), section["ids"][0], _title(section)))
     if cells:
-        _uses(app)[app.env.docname] = public_names.uses(cells)
+        _uses(app)[app.env.docname] = public_names.uses(cells, app.env.lr_places)  # type: ignore[attr-defined]
+
+
+def _know(app: Sphinx, env: BuildEnvironment, names: list[str]) -> None:
+    """Find the package's public names, once: that imports all of it, which takes seconds."""
+    if not hasattr(env, "lr_places"):
+        places = {path: (name.room, name.short) for path, name in public_names.by_path().items()}
+        env.lr_places = places  # type: ignore[attr-defined]
 
 
 def _title(node: nodes.Element) -> str:
@@ -92,6 +100,10 @@ def _uses(app: Sphinx) -> dict[str, Uses]:
     if not hasattr(app.env, "lr_uses"):
         app.env.lr_uses = {}  # type: ignore[attr-defined]
     return app.env.lr_uses  # type: ignore[attr-defined]
+
+
+def _forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
+    _uses(app).pop(docname, None)
 
 
 def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -110,11 +122,10 @@ def _name_code(app: Sphinx, pagename: str, template: str, context: dict[str, Any
     found = _uses(app).get(pagename)
     if found is None:
         return
-    known = public_names.by_path()
-    places = {
-        written: f"{context['pathto'](f'book/reference/{known[path].room}')}#{known[path].short}"
-        for written, path in sorted(found.names.items())
-    }
+    places = {}
+    for written, path in sorted(found.names.items()):
+        room, short = app.env.lr_places[path]  # type: ignore[attr-defined]
+        places[written] = f"{context['pathto'](f'book/reference/{room}')}#{short}"
     text = json.dumps(places, separators=(",", ":")).replace("<", "\\u003c")
     context["body"] += f'<script type="application/json" id="lr-names">{text}</script>'
     app.add_js_file("names.js", loading_method="defer")
@@ -123,7 +134,9 @@ def _name_code(app: Sphinx, pagename: str, template: str, context: dict[str, Any
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_node(UsesNode)
     app.add_directive("package-room", PackageRoom)
+    app.connect("env-before-read-docs", _know)
     app.connect("doctree-read", _gather)
+    app.connect("env-purge-doc", _forget)
     app.connect("doctree-resolved", _fill)
     app.connect("html-page-context", _name_code)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -6,7 +6,8 @@ import ast
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterable
+import re
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -31,9 +32,10 @@ class Name:
     def signature(self) -> str:
         """Name and arguments."""
         try:
-            return f"{self.short}{inspect.signature(self.value)}"
+            written = f"{self.short}{inspect.signature(self.value)}"
         except (TypeError, ValueError):
             return self.short
+        return re.sub(r"<function (?:[\w.<>]+\.)?(<lambda>|\w+) at 0x[0-9a-f]+>", r"\1", written)
 
 
 @dataclass
@@ -80,7 +82,7 @@ def by_path() -> dict[str, Name]:
     return {name.path: name for room in ROOMS for name in of_room(room)}
 
 
-def _resolved(dotted: str) -> str | None:
+def _resolved(dotted: str, known: Container[str]) -> str | None:
     """Where a dotted name of the package is defined; None for what is no public name."""
     module, _, last = dotted.rpartition(".")
     try:
@@ -88,11 +90,11 @@ def _resolved(dotted: str) -> str | None:
     except (ImportError, AttributeError):
         return None
     path = defined_at(value)
-    return path if path in by_path() else None
+    return path if path in known else None
 
 
-def uses(cells: Iterable[tuple[str, str, str]]) -> Uses:
-    """The names that cells use, from (source, id of the section, its title), in order."""
+def uses(cells: Iterable[tuple[str, str, str]], known: Container[str]) -> Uses:
+    """The names of those known that cells use, from (source, id of the section, its title), in order."""
     found = Uses()
     imported: dict[str, str] = {}
     for source, anchor, title in cells:
@@ -109,7 +111,7 @@ def uses(cells: Iterable[tuple[str, str, str]]) -> Uses:
                 written, dotted = f"{node.value.id}.{node.attr}", f"{imported[node.value.id]}.{node.attr}"
             elif isinstance(node, ast.Name) and node.id in imported:
                 written, dotted = node.id, imported[node.id]
-            if written and (path := _resolved(dotted)):
+            if written and (path := _resolved(dotted, known)):
                 found.names[written] = path
                 found.sections.setdefault(path, {})[anchor] = title
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -26,6 +27,11 @@ def _configure(app: Sphinx, config: Config) -> None:
     if address:
         config.html_theme_options |= {"repository_url": address, "use_repository_button": True}
         config.html_baseurl = config.html_baseurl or publishing.site_address(address)
+
+
+def _write_on_all_cores(app: Sphinx, env: Any) -> None:
+    """Pages are read one by one, for two of the extensions cannot do otherwise, and written by as many as there are."""
+    app.parallel = os.cpu_count() or 1
 
 
 def _is_chapter(pagename: str) -> bool:
@@ -123,6 +129,7 @@ def _finish(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", _configure, priority=100)
+    app.connect("env-updated", _write_on_all_cores)
     app.connect("html-page-context", _body_and_scripts)
     app.connect("html-page-context", _buttons, priority=900)
     app.connect("html-page-context", _tags)
