@@ -186,6 +186,9 @@ def test_every_figure_of_the_paper_has_a_claim_and_settings():
         first = name.replace(".", "").split("-")[0]
         assert f"fig{first.removesuffix('a').removesuffix('b') if first in ('1a', '1b') else first}" in files
     verdicts = {id: "reproduced" for id in statements()}
+    asked = [word for figure in PAPER_FIGURES for word in figure.command.split() if word.startswith("fig")]
+    assert set(asked) == {file for file in files if file.startswith("fig")}
+    assert PAPER_FIGURES[0].command == "lrtransfer sweep fig1"
     for figure in PAPER_FIGURES:
         assert figure.verdict(verdicts) == ("reproduced" if figure.ours else "not resolved: not run here")
     with pytest.raises(ValueError, match=r"claim = 'residual\."):

@@ -46,10 +46,14 @@ from lrtransfer.residual.experiments.readings import (
     widest,
 )
 from lrtransfer.residual.experiments.recorded_optima import (
+    TRANSFORMERS,
+    RecordedFamily,
     RecordedOptima,
+    longer_decides,
     not_recorded,
     recorded_check,
     recorded_optima,
+    recorded_transformers,
     recorded_values,
     recorded_ways,
 )
@@ -59,6 +63,7 @@ from lrtransfer.residual.experiments.table1 import built_over_symbols, built_row
 __all__ = [
     "PAPER_FIGURES",
     "THEMES",
+    "TRANSFORMERS",
     "WAYS",
     "BlockWork",
     "CheckedFamily",
@@ -66,6 +71,7 @@ __all__ = [
     "FamilyResult",
     "InnerWork",
     "PaperFigure",
+    "RecordedFamily",
     "RecordedOptima",
     "Shapes",
     "StopsAfter",
@@ -91,6 +97,7 @@ __all__ = [
     "gradient_sizes",
     "inner_work",
     "left_out",
+    "longer_decides",
     "miniature",
     "move",
     "not_recorded",
@@ -101,6 +108,7 @@ __all__ = [
     "recorded_check",
     "recorded_optima",
     "recorded_shapes",
+    "recorded_transformers",
     "recorded_values",
     "recorded_ways",
     "settings_files",

@@ -30,6 +30,11 @@ class PaperFigure:
     differs: str
     claim: str
 
+    @property
+    def command(self) -> str:
+        """The line that trains it at the paper's own scale, on a machine with a GPU."""
+        return " && ".join(f"lrtransfer sweep {name}" for name in _FILES[self.name])
+
     def verdict(self, verdicts: Mapping[str, str]) -> str:
         """The verdict of the claim, or that nothing was run.
 
@@ -52,6 +57,22 @@ class PaperFigure:
         return found if self.ours else "not resolved: not run here"
 
 
+# The settings files of a figure.
+_FILES = {
+    "1a": ("fig1",),
+    "1b": ("fig1",),
+    "2": ("fig2",),
+    "3a-c": ("fig3a", "fig3b", "fig3c"),
+    "3d": ("fig3d",),
+    "3e, 3f": ("fig3e", "fig3f"),
+    "4": ("fig4",),
+    "5": ("fig5",),
+    "B.1": ("figB1",),
+    "B.2": ("figB2",),
+    "B.4": ("figB4",),
+    "B.6": ("figB6",),
+    "B.7": ("figB7",),
+}
 _SMALL = "images, size, steps"
 PAPER_FIGURES = (
     PaperFigure(
@@ -71,14 +92,14 @@ PAPER_FIGURES = (
     PaperFigure(
         "2",
         "CIFAR-10, two convolutions a block, BatchNorm",
-        "two convolutions a block on digits, BatchNorm",
+        "two convolutions a block on digits, BatchNorm; recipe for 312 updates",
         _SMALL,
         "residual.normalisation",
     ),
     PaperFigure(
         "3a-c",
         "ViT on Tiny ImageNet, Adam, warm-up, LayerNorm or none",
-        "ViT on digits in four patches, Adam, warm-up",
+        "ViT on digits in four patches, Adam, warm-up; seven recipes for 600 updates on colour patches",
         f"{_SMALL}; which panel shows which setting is our reading",
         "residual.vit",
     ),
@@ -93,8 +114,8 @@ PAPER_FIGURES = (
     PaperFigure(
         "4",
         "CIFAR-10, convolutions: momentum, weight decay, γ₀, curves over depth",
-        "MLPs on digits, the same hyperparameters and curves",
-        f"{_SMALL}; no overfitting for weight decay to cure",
+        "MLPs on digits, the same hyperparameters and curves; 300 and, for weight decay, 3000 recorded updates",
+        f"{_SMALL}, network",
         "residual.other-hps",
     ),
     PaperFigure(

@@ -133,7 +133,9 @@ def _curves() -> tuple[Family, ...]:
     rows: tuple[tuple[str, ResidualMLP, float], ...] = (
         (SQRT, scaled, 0.0),
         ("mup", replace(net, parametrisation="mup"), -6.0),
-        (f"momentum 3/4, {SQRT}", replace(scaled, momentum=0.75), -2.0),  # a small step is as long as at rate 1
+        (f"momentum 1/2, {SQRT}", replace(scaled, momentum=0.5), -1.0),  # a small step is as long as at rate 1
+        (f"momentum 3/4, {SQRT}", replace(scaled, momentum=0.75), -2.0),
+        (f"γ₀ = 1/2, {SQRT}", replace(scaled, gamma0=0.5), 1.0),
         (f"γ₀ = 2, {SQRT}", replace(scaled, gamma0=2.0), -1.0),
     )
     return tuple(Family(name, s, "depth", (3, 6, 12, 24), ((lr, lr),), seeds=6) for name, s, lr in rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -129,5 +129,58 @@ def recorded_check(
 
 def not_recorded(what: str, name: str, *, ours: bool = False) -> Check:
     """A check that waits for results/residual-NAME: not resolved, with the command that would decide it."""
-    told = f"{what}: not recorded yet; `lrtransfer record residual-{name}` decides it"
+    told = f"{what}: not run here; `lrtransfer record residual-{name}` decides it"
     return Check(told, np.inf, 0, relation="<=", undecided=True, ours=ours)
+
+
+def longer_decides(
+    short: Check, what: str, found: Estimate | None, name: str, relation: str, bound: float
+) -> tuple[Check, Check]:
+    """One statement asked of a recorded run of hundreds of updates, and of a short one: the recorded one decides it.
+
+    ``found``: from results/residual-NAME, None where there is no record: that check is then not resolved. Returns the
+    check of the record and ``short``, which is ours, and decides nothing, once the record is there.
+    """
+    if found is None:
+        return not_recorded(what, name), short
+    return Check.of(found, f"{what}, recorded", relation, bound), replace(short, ours=True)
+
+
+@dataclass(frozen=True)
+class RecordedFamily:
+    """A family over ``vary``, "depth" or "width", in results/residual-RECORD.
+
+    ``name``: that of the family which the page trains for a few updates, where there is one. ``only``: fields of the
+    settings that tell its curves from others of the record.
+    """
+
+    name: str
+    record: str
+    vary: str = "depth"
+    only: tuple[tuple[str, Any], ...] = ()
+
+    def read(self) -> RecordedOptima | None:
+        """Its best rates, None without the record.
+
+        Raises ``DamagedRecord``, a ``ValueError``, for a record that was changed or made with other settings.
+        """
+        return next(iter(recorded_optima(self.record, self.vary, **dict(self.only)).values()), None)
+
+
+# In the order of what they decide: the paper's statements first.
+TRANSFORMERS = (
+    RecordedFamily("pre-LN, mup, 1/√L", "vit-scaled"),
+    RecordedFamily("no LN, mup, 1/√L", "vit-bare"),
+    RecordedFamily("pre-LN, mup", "vit-unscaled"),
+    RecordedFamily("pre-LN, mup, 1/√L, width", "vit-widths", "width", (("norm", True),)),
+    RecordedFamily("no LN, mup, 1/√L, width", "vit-widths", "width", (("norm", False),)),
+    RecordedFamily("pre-LN, mup, 1/√L, warm-up and cosine", "vit-cosine"),
+    RecordedFamily("pre-LN, mup, 1/√L, Adam rate over √L", "vit-rates", "depth", (("norm", True),)),
+    RecordedFamily("no LN, mup, 1/√L, Adam rate over √L", "vit-rates", "depth", (("norm", False),)),
+    RecordedFamily("pre-LN, mup, 1/L", "vit-inverse"),
+)
+
+
+def recorded_transformers() -> dict[str, RecordedOptima | None]:
+    """``RecordedFamily.read`` of every family of ``TRANSFORMERS``, by name."""
+    return {family.name: family.read() for family in TRANSFORMERS}
