@@ -41,7 +41,7 @@ NAMES: dict[str, tuple[str, float]] = {
     "conv-widths": ("convolutional residual networks on digits, 8 to 128 channels", 2),
     "ways": ("residual MLPs on digits, six ways to scale the blocks under SGD and Adam, to 48 of them", 4),
     "hyperparameters": ("momentum, gamma_0 and weight decay at a fixed rate over depth, to 3000 updates", 6),
-    "normalisation": ("ResNets with BatchNorm, LayerNorm and neither over depth and width, 312 updates", 110),
+    "normalisation": ("ResNets with BatchNorm, LayerNorm and neither over depth and width, 312 updates", 100),
     "hyperparameters-seeds": ("momentum and gamma_0 on fine grids, 3 and 24 blocks, 32 seeds, 300 updates", 4),
     "schedules-seeds": ("an MLP under warm-up, a transformer under a cosine, ends of their depths, 96 seeds", 15),
     "vit-scaled": ("vision transformers over depth, LayerNorm, branches times 1/sqrt(L), 600 updates", 51),
