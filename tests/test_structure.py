@@ -1,6 +1,7 @@
 """The house: arrows go one way, no circles, no private module shared, nothing too large to hold in mind."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -117,6 +118,37 @@ def test_no_file_is_longer_than_one_person_holds_in_mind():
         if (lines := len(path.read_text(encoding="utf-8").splitlines())) > MOST_LINES
     }
     assert not long, long
+
+
+def unused_names() -> list[str]:
+    """Names in an ``__all__`` that no line of the package, page, command or timing uses, and no document names."""
+    root, used = LIB.parent, set()
+    for path in MODULES.values():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)):
+                used.add(node.attr if isinstance(node, ast.Attribute) else node.id)
+    tools = [*(root / "tools").rglob("*.py"), *(root / "tests").glob("bench_*.py")]
+    for path in [*(root / "book").glob("*.md"), *root.glob("*.md"), *tools]:
+        used.update(re.findall(r"\w+", path.read_text(encoding="utf-8")))
+    return [
+        f"{module}: {name}"
+        for module, path in MODULES.items()
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+        for name in ast.literal_eval(node.value)
+        if name not in used
+    ]
+
+
+def test_a_public_name_is_used_by_more_than_tests():
+    assert not unused_names()
+
+
+def test_an_unused_public_name_is_found(tmp_path, monkeypatch):
+    module = tmp_path / "spare.py"
+    module.write_text('__all__ = ["nobody_calls_this", "used"]\n\nused()\n')
+    monkeypatch.setitem(MODULES, "lrtransfer.spare", module)
+    assert unused_names() == ["lrtransfer.spare: nobody_calls_this"]
 
 
 def test_arrays_have_one_name_each():

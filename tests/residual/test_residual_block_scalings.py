@@ -21,7 +21,6 @@ from lrtransfer.residual.experiments import (
     beyond,
     block_work,
     compare_ways,
-    fixed_batch_sweep,
     inner_work,
     move,
     power_of,
@@ -38,7 +37,7 @@ def test_one_over_l_with_block_rates_times_l_is_one_over_root_l_with_smaller_wei
     # W = sqrt(L) V: the two networks must have the same outputs after every step, by plain SGD written out here.
     depth, lr, steps, images = 5, 0.3, 4, 32
     way = ResidualMLP(width=16, branch=1.0, block_rate=1.0)
-    (losses,) = fixed_batch_sweep(way, [depth], [[lr]], steps=steps, seeds=1, images=images)
+    losses = block_work(way, [depth], lr, steps=steps, seeds=1, images=images).loss
     data = load("digits")
     x, y = torch.tensor(np.asarray(data.train_x[:images])), torch.tensor(data.train_y[:images])
     settings = ResidualMLP(width=16, depth=depth, branch=0.5)
@@ -57,8 +56,8 @@ def test_one_over_l_with_block_rates_times_l_is_one_over_root_l_with_smaller_wei
     with torch.no_grad():
         by_hand = float(F.cross_entropy(network(x), y))
     assert losses[0, 0] == pytest.approx(by_hand, rel=1e-5)
-    plain = fixed_batch_sweep(ResidualMLP(width=16, branch=1.0), [depth], [[lr]], steps=steps, seeds=1, images=images)
-    assert abs(plain[0][0, 0] - losses[0, 0]) > 1e-3  # the factor matters
+    plain = block_work(ResidualMLP(width=16, branch=1.0), [depth], lr, steps=steps, seeds=1, images=images).loss
+    assert abs(plain[0, 0] - losses[0, 0]) > 1e-3  # the factor matters
 
 
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
@@ -80,17 +79,9 @@ def test_block_rates_multiply_the_rates_of_what_lies_in_the_blocks_and_of_nothin
 def test_the_trainer_and_the_dissected_network_use_the_same_block_rates(optimiser):
     s = ResidualMLP(width=8, depth=4, steps=3, batch=1197, optimiser=optimiser, block_rate=1.0, eval_points=1197)
     lr = 0.5 if optimiser == "sgd" else 2.0**-7
-    (swept,) = fixed_batch_sweep(s, [4], [[lr]], steps=3, seeds=1, images=1197)  # all images, so the batch is fixed
+    swept = block_work(s, [4], lr, steps=3, seeds=1, images=1197).loss  # all images, so the batch is fixed
     assert final_losses(s, [lr], [0])[0, 0] == pytest.approx(swept[0, 0], rel=1e-4)
     assert abs(final_losses(replace(s, block_rate=0.0), [lr], [0])[0, 0] / swept[0, 0] - 1) > 1e-3
-
-
-def test_a_sweep_on_one_batch_ends_where_the_dissected_network_does():
-    s, runs = ResidualMLP(width=8), {"steps": 3, "seeds": 2, "images": 16}
-    swept = fixed_batch_sweep(s, (2, 3), ((0.1, 0.2), (0.1, 1e30)), **runs)
-    for k, depth in enumerate((2, 3)):
-        np.testing.assert_allclose(swept[k][0], block_work(s, (depth,), 0.1, **runs).loss[0], rtol=1e-6)
-    assert np.isinf(swept[1][1]).all()
 
 
 def test_ways_are_blocks_taken_apart():

@@ -167,7 +167,7 @@ def test_a_text_of_another_python_is_refused_and_so_is_half_precision(tmp_path):
 def test_the_records_in_results_hold_their_presets(name):
     found = recorded.read_record(name)
     if found is None:
-        pytest.skip("only the package is installed")
+        pytest.skip(f"no record results/{name}: `lrtransfer record {name}` makes it")
     row = experiments.STAGES_PRESETS[recorded.PRESETS[name]]
     assert found.settings == row.transformer and set(found.seeds) <= set(row.seeds)
     assert set(found.lrs.tolist()) <= set(row.lrs) and set(found.swept.tolist()) <= set(row.swept)
@@ -190,7 +190,7 @@ def test_the_later_records_have_the_rate_of_the_first():
         for name in later:
             more = recorded.read_record(name)
             if base is None or more is None:
-                pytest.skip("only the package is installed")
+                pytest.skip(f"no record results/{first} or results/{name}: `lrtransfer record` makes them")
             rate = base.chosen[base.methods.index("stacking")]
             assert all(more.chosen[more.methods.index(m)] == rate for m in more.methods if m not in more.tuned)
 

@@ -76,7 +76,7 @@ def test_the_record_of_far_runs(tmp_path):
 def test_the_record_in_results_holds_its_settings():
     found = recorded.read_far()
     if found is None:
-        pytest.skip("only the package is installed")
+        pytest.skip(f"no record results/{recorded.FAR}: `lrtransfer record {recorded.FAR}` makes it")
     rules = recorded.FarSettings()
     assert len(found.small) == len(found.large) == rules.problems
     assert all(run.end == rules.stages for run in found.large)

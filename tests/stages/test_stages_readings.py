@@ -14,7 +14,7 @@ from lrtransfer.stages.transformer import experiments, readings
 def record():
     found = recorded.read_record()
     if found is None:
-        pytest.skip("only the package is installed")
+        pytest.skip(f"no record results/{recorded.RECORD}: `lrtransfer record {recorded.RECORD}` makes it")
     return found
 
 

@@ -15,7 +15,6 @@ from lrtransfer.residual.experiments.blocks import (
     BlockWork,
     InnerWork,
     block_work,
-    fixed_batch_sweep,
     gradient_sizes,
     inner_work,
 )
@@ -91,7 +90,6 @@ __all__ = [
     "depth_families",
     "exponent_of",
     "feature_sizes",
-    "fixed_batch_sweep",
     "further",
     "gain",
     "gradient_sizes",

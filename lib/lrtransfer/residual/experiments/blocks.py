@@ -198,37 +198,6 @@ def _fresh(settings: NetworkSettings, seed: int) -> tuple[Any, Tensor, Tensor]:
     return network, torch.tensor(np.asarray(data.train_x[first])), torch.tensor(data.train_y[first])
 
 
-def fixed_batch_sweep(
-    settings: NetworkSettings,
-    depths: Sequence[int],
-    lrs: Sequence[Sequence[float]],
-    *,
-    steps: int,
-    seeds: int,
-    images: int = 128,
-) -> list[Array]:
-    """Losses after training on one fixed batch, at the rates ``lrs`` of every depth: one array (lrs, seeds) each.
-
-    Trained and measured as in ``block_work``, whose arguments the others are; inf where a run overflowed.
-    """
-    import torch
-    import torch.nn.functional as F
-
-    check_settings(settings)
-    found = []
-    for depth, rates in zip(depths, lrs, strict=True):
-        losses = np.empty((len(rates), seeds))
-        for i, lr in enumerate(rates):
-            for j, (s, seed) in enumerate(_runs(settings, [depth], steps, seeds, images)):
-                network, x, y = _fresh(s, seed)
-                _descend(network, x, y, s, float(lr))
-                with torch.no_grad():
-                    loss = float(F.cross_entropy(network(x), y))
-                losses[i, j] = loss if math.isfinite(loss) else math.inf
-        found.append(losses)
-    return found
-
-
 def _descend(
     network: Any, x: Tensor, y: Tensor, settings: NetworkSettings, lr: float, factors: Mapping[str, float] | None = None
 ) -> None:
