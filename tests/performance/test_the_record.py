@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from small_performance import SMALL
 
 pytest.importorskip("torch")
 
-from lrtransfer.performance import growth, readings, recorded, throughput
+from lrtransfer.performance import drawings, growth, readings, recorded, throughput
 from lrtransfer.performance.speeds import Speeds, Work, measured
 from lrtransfer.sweeps.recorder import record
 
@@ -95,3 +97,10 @@ def test_the_record_is_made_in_parts_and_read(tmp_path):
     entry = readings.read(SMALL, folder=tmp_path / "results")
     assert set(readings.compared(entry)) == set(recorded.makers(SMALL))
     assert set(readings.places(entry)) <= set(throughput.PLACES) and len(readings.speeds(entry)) == 6
+
+
+def test_the_page_names_every_case_and_every_speed():
+    page = (Path(__file__).resolve().parents[2] / "book" / "performance.md").read_text("utf8")
+    named = set(re.findall(r'^    "([\w-]+)": "', page, re.M))
+    assert named == set(recorded.makers(recorded.Sizes())) | set(Speeds.__dataclass_fields__)
+    assert {one.axis for one in growth.growths()} <= {axis for axes in drawings.PANELS.values() for axis in axes}

@@ -30,7 +30,7 @@ _NOT_TEXT = re.compile(
     r"|!?\[[^\]]*\]\([^)]*\)|<https?:[^>]*>",
     re.M | re.S,
 )
-UNLINKED = {"course", "open"}  # pages that are no chapters
+UNLINKED = {"course", "open", "performance"}  # pages that are no chapters
 # Words that mean something else on a page.
 ELSEWHERE = {
     "width": {"chain", "split", "plateau", "signal"},

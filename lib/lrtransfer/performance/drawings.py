@@ -69,11 +69,11 @@ def draw_grown(growths: Sequence[Grown]) -> Figure:
             sizes, values = one.sizes / one.sizes[0], one.values / one.values[0]
             # The slope that is expected ends at the largest size.
             plots.power_guide(ax, sizes[-3:], values[-1] * (sizes[-3] / sizes[-1]) ** one.power, one.power)
-            label = f"{one.engine}, {one.axis}" if one.memory or len(PANELS.get(title, ())) > 1 else one.engine
+            label = f"{one.engine}, {one.axis}" if one.memory or title == "width" else one.engine
             ax.plot(sizes, values, color=color, ls=dash, marker="o", ms=style.DOT, label=label)
         ax.set(xscale="log", yscale="log", title=title, xlabel="size over the smallest")
         ax.set_ylabel("memory" if title == "memory" else "time")
-        ax.legend(fontsize=style.TINY)
+        ax.legend(fontsize=style.TINY, loc="upper left")
     axes.ravel()[-1].set_axis_off()
     style.panel_letters(axes.ravel()[:-1])
     style.major_ticks(figure)

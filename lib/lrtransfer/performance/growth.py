@@ -98,7 +98,7 @@ def growths(scale: int = 1) -> list[Growth]:
     """All that are measured; ``scale`` divides the sizes, for tests."""
 
     def sizes(largest: int, number: int = 5, factor: int = 2) -> list[int]:
-        return up_to(max(largest // scale, 2), number, factor)
+        return up_to(max(largest // scale, 4), number, factor)
 
     X, y = _data()
     lrs = np.linspace(0.05, 0.5, 20)
