@@ -73,7 +73,7 @@ def draw_grown(growths: Sequence[Grown]) -> Figure:
             ax.plot(sizes, values, color=color, ls=dash, marker="o", ms=style.DOT, label=label)
         ax.set(xscale="log", yscale="log", title=title, xlabel="size over the smallest")
         ax.set_ylabel("memory" if title == "memory" else "time")
-        ax.legend(fontsize=style.TINY, loc="upper left")
+        ax.legend(fontsize=style.TINY, loc="best")
     axes.ravel()[-1].set_axis_off()
     style.panel_letters(axes.ravel()[:-1])
     style.major_ticks(figure)
