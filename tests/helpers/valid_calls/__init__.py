@@ -1,1 +1,0 @@
-"""Valid calls of the public names, a table for each room: small, fast, and with every argument given."""
