@@ -17,7 +17,7 @@ def test_what_passes():
     np.testing.assert_array_equal(arguments.integer("depth", [1, 2.0]), [1.0, 2.0])
     assert arguments.count("steps", np.int64(3)) == 3 and arguments.choice("arch", "a", ("a", "b")) == "a"
     for large in (2**53 + 1, np.int64(2**53 + 1), np.array(2**53 + 1), np.uint64(2**64 - 1), 2**70 + 1):
-        assert arguments.count("seed", large) == int(large)  # a float would round them
+        assert arguments.seed("seed", large) == int(large)  # a float would round them
     assert arguments.count("seed", 7, maximum=7) == 7
     one = arguments.one("r", np.array(2.5))
     assert one == 2.5 and type(one) is float
@@ -57,6 +57,19 @@ def test_common_shape():
             f"seed = {2**63} is not allowed",
         ),
         (lambda: arguments.count("d", 1, minimum=2), "d = 1 is not allowed: d must be a whole number, at least 2."),
+        (
+            lambda: arguments.count("steps", 10**9),
+            "steps = 1000000000 is not allowed: steps must be a whole number, at least 0 and at most 100000000.",
+        ),
+        (
+            lambda: arguments.integer("h", [4, 10**9], maximum=10**6),
+            "h = 1000000000 is not allowed: h must be a whole number, at least 1 and at most 1,000,000.",
+        ),
+        (
+            lambda: arguments.positive("r", np.ma.masked_array(2.0, True)),
+            "r = masked_array(data=--,\n             mask=True,\n       fill_value=1e+20,\n            dtype=float64) "
+            "is not allowed: r must be a positive number, and finite.",
+        ),
         (lambda: arguments.count("d", True), "d = True is not allowed: d must be a whole number, at least 0."),
         (
             lambda: arguments.integer("depths", [True, 4]),

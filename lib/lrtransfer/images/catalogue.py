@@ -110,7 +110,7 @@ def image_folder(folder: str | os.PathLike[str], *, size: int = 64) -> Dataset:
     """
     from lrtransfer.images.folders import FolderImages, class_folders
 
-    place, size = Path(os.path.expanduser(folder)), count("size", size, minimum=1)
+    place, size = Path(os.path.expanduser(folder)), count("size", size, minimum=1, maximum=2**62)
     if not place.is_dir():
         raise refuse("folder", str(folder), "a folder that exists")
     train, test, classes = class_folders(place)

@@ -60,7 +60,7 @@ def teacher_draws(h: int, draws: int, seed: int) -> tuple[Array, Array]:
     Source: arXiv 2606.00340, three-layer model; the reduction is this book's.
     """
     width = width_argument(h)
-    number, start = arguments.count("draws", draws, minimum=2), arguments.count("seed", seed)
+    number, start = arguments.count("draws", draws, minimum=2), arguments.seed("seed", seed)
     rng = np.random.default_rng(start)
     a, beta = np.zeros((number, 2)), np.empty((number, 2))
     a[:, 0] = np.sqrt(rng.chisquare(width, number) / width)

@@ -122,7 +122,7 @@ def _setting(
         width_argument(h),
         arguments.count("steps", steps),
         arguments.count("draws", draws, minimum=1),
-        arguments.count("seed", seed),
+        arguments.seed("seed", seed),
         arguments.choice("initialisation", initialisation, INITIALISATIONS),
         variance,
     )

@@ -6,12 +6,16 @@ what is allowed. The checks live here so that the sentences read alike everywher
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lrtransfer.numerics.arrays import Array
+
+MOST = 10**8  # the most that anything is counted to without a bound of its own: beyond it memory or patience ends
+MOST_SEED = 2**128 - 1  # the entropy that numpy's generators take in
 
 
 def refuse(name: str, value: object, allowed: str) -> ValueError:
@@ -29,6 +33,8 @@ def _holds_flag(value: object) -> bool:
 
 def _as_float(name: str, value: ArrayLike, allowed: str) -> Array:
     try:
+        if np.ma.is_masked(value):  # numpy would take what lies under the mask
+            raise TypeError
         array = np.asarray(value)
         # bools, strings, objects and complex numbers are all mistakes here
         if array.dtype.kind not in "iuf" or _holds_flag(value):
@@ -75,20 +81,23 @@ def number(name: str, value: ArrayLike) -> Array:
     return array
 
 
-def integer(name: str, value: ArrayLike, *, minimum: int = 1, infinite: bool = False) -> Array:
-    """Whole numbers not below ``minimum``, as floats (``infinite=True`` admits ``math.inf``)."""
-    allowed = f"a whole number, at least {minimum}" + (", or math.inf" if infinite else "")
+def integer(
+    name: str, value: ArrayLike, *, minimum: int = 1, maximum: float = math.inf, infinite: bool = False
+) -> Array:
+    """Whole numbers from ``minimum`` to ``maximum``, as floats (``infinite=True`` admits ``math.inf``)."""
+    allowed = f"a whole number, at least {minimum}" + ("" if maximum == math.inf else f" and at most {maximum:,.0f}")
+    allowed += ", or math.inf" if infinite else ""
     array = _as_float(name, value, allowed)
-    whole = np.isfinite(array) & (array == np.floor(array)) & (array >= minimum)
+    whole = np.isfinite(array) & (array == np.floor(array)) & (array >= minimum) & (array <= maximum)
     bad = ~(whole | (infinite & (array == np.inf)))
     if bad.any():
         raise refuse(name, _first(value, bad), allowed)
     return array
 
 
-def count(name: str, value: object, *, minimum: int = 0, maximum: int | None = None) -> int:
-    """One whole number not below ``minimum`` nor above ``maximum``, as an ``int``."""
-    limits = f"at least {minimum}" + ("" if maximum is None else f" and at most {maximum}")
+def count(name: str, value: object, *, minimum: int = 0, maximum: int = MOST) -> int:
+    """One whole number not below ``minimum`` nor above ``maximum``, as an ``int``, before anything takes memory."""
+    limits = f"at least {minimum}" + ("" if maximum == MOST else f" and at most {maximum}")
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         whole = int(value)  # not by way of a float, which would round beyond 2^53
     else:
@@ -96,9 +105,16 @@ def count(name: str, value: object, *, minimum: int = 0, maximum: int | None = N
         if array.ndim:
             raise refuse(name, value, f"one whole number, {limits}")
         whole = int(np.asarray(value).item())
-    if whole < minimum or (maximum is not None and whole > maximum):
+    if whole > maximum:
+        raise refuse(name, value, f"a whole number, at least {minimum} and at most {maximum}")
+    if whole < minimum:
         raise refuse(name, value, f"a whole number, {limits}")
     return whole
+
+
+def seed(name: str, value: object) -> int:
+    """The seed of a stream of random numbers."""
+    return count(name, value, maximum=MOST_SEED)
 
 
 def flag(name: str, value: object) -> bool:

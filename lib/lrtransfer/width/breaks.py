@@ -129,7 +129,7 @@ def break_probability(
     few, many = arguments.count("seeds", seeds, minimum=1), arguments.count("replicas", replicas, minimum=1)
     if pool.ndim != 2 or pool.shape[1] == 0:
         raise arguments.refuse("optima", pool.shape, "of shape (widths, draws) (the value is its shape)")
-    picks = np.random.default_rng(arguments.count("seed", seed)).integers(0, pool.shape[1], size=(len(pool), many, few))
+    picks = np.random.default_rng(arguments.seed("seed", seed)).integers(0, pool.shape[1], size=(len(pool), many, few))
     errors = sweep_error(np.take_along_axis(pool[:, None, :], picks, axis=2), target, statistic)
     early, late = break_slopes(widths, errors, at)
     return float(np.mean(shows_break(early, late)))
@@ -297,7 +297,7 @@ def average_break_probability(
     """
     pool = arguments.finite("coefficients", coefficients)
     few, many = arguments.count("seeds", seeds, minimum=1), arguments.count("replicas", replicas, minimum=1)
-    picks = np.random.default_rng(arguments.count("seed", seed)).integers(0, pool.shape[1], size=(len(pool), many, few))
+    picks = np.random.default_rng(arguments.seed("seed", seed)).integers(0, pool.shape[1], size=(len(pool), many, few))
     optima = [exact_argmin(row[chosen], X, y, average=True) for row, chosen in zip(pool, picks, strict=True)]
     early, late = break_slopes(widths, np.abs(np.array(optima) - target), at)
     return float(np.mean(shows_break(early, late)))

@@ -197,7 +197,7 @@ def synthetic_data(m: int = 1000, d: int = 1, noise_variance: float = 0.01, *, s
     """
     samples, dim = arguments.count("m", m, minimum=1), arguments.count("d", d, minimum=1)
     variance = float(arguments.finite("noise_variance", noise_variance, minimum=0.0))
-    rng = np.random.default_rng(arguments.count("seed", seed))
+    rng = np.random.default_rng(arguments.seed("seed", seed))
     X = rng.standard_normal((samples, dim))
     teacher = rng.standard_normal(dim) / math.sqrt(dim)
     return X, X @ teacher + math.sqrt(variance) * rng.standard_normal(samples)

@@ -85,7 +85,7 @@ def draw(
     arguments.flag("coordinates", coordinates)
     n = width_of(width, infinite=parametrisation == "mup" and not coordinates)
     layers = arguments.count("hidden_layers", hidden_layers, minimum=1)
-    start = arguments.count("seed", seed)
+    start = arguments.seed("seed", seed)
     seeds = np.random.SeedSequence([start] if math.isinf(n) else [start, int(n)]).spawn(layers + 2)
     unit = 1 / math.sqrt(n)
     spaces: list[Space] = [Euclidean(int(n), unit) if coordinates else Rotated(n) for _ in range(layers + 1)]

@@ -125,7 +125,7 @@ def trained_losses(
     if rates.ndim != 1 or rates.size == 0:
         raise arguments.refuse("lrs", rates.shape, "a list of rates (the value is its shape)")
     network = WidthNetwork(X, y, width, hidden_layers, steps, activation, optimiser, parametrisation)
-    numbers = [arguments.count("seed", seed) for seed in seeds]
+    numbers = [arguments.seed("seed", seed) for seed in seeds]
     final = curves_of(runs_of(network, rates.tolist(), numbers), store, executor=executor, device="cpu")
     return np.reshape(final, (rates.size, len(numbers)))
 
@@ -158,7 +158,7 @@ def initial_weights(
     """Weights of one network: read-in (n, d), the hidden matrices (n, n), readout (n,)."""
     import torch
 
-    rng = np.random.default_rng([arguments.count("seed", seed), n])
+    rng = np.random.default_rng([arguments.seed("seed", seed), n])
     gain = 2.0 if activation == "relu" else 1.0
 
     def normal(shape: tuple[int, ...], deviation: float) -> torch.Tensor:

@@ -195,7 +195,7 @@ def split_statistics(splits: ArrayLike, losses: ArrayLike, *, seed: int) -> Spli
         raise arguments.refuse("losses", table.shape, f"of shape (seeds, {at.size}, steps + 1) with two seeds or more")
     middle, below, above, low, high = (int(place[0]) for place in places)
     change = table - table[:, middle : middle + 1]
-    rng = np.random.default_rng(arguments.count("seed", seed))
+    rng = np.random.default_rng(arguments.seed("seed", seed))
 
     def over_seeds(values: Array) -> Array:
         return np.array(mean_and_error(values, axis=0)).T

@@ -122,7 +122,7 @@ def signal_only_losses(lr1: float, lr2: float, h: int, steps: int, *, draws: int
     Source: arXiv 2606.00340, two layers.
     """
     width, (one, two) = width_argument(h), _rates(lr1, lr2)
-    number, rng = arguments.count("draws", draws, minimum=1), np.random.default_rng(arguments.count("seed", seed))
+    number, rng = arguments.count("draws", draws, minimum=1), np.random.default_rng(arguments.seed("seed", seed))
     w1, w2, m = (haar_orthogonal(width, rng, number) for _ in range(3))
     m, out = m / np.sqrt(width), []
     with np.errstate(all="ignore"):
@@ -147,7 +147,7 @@ def signal_only_chain_losses(lr1: float, lr2: float, h: int, steps: int, *, draw
     Source: arXiv 2606.00340, three layers.
     """
     width, (one, two) = width_argument(h), _rates(lr1, lr2)
-    number, rng = arguments.count("draws", draws, minimum=1), np.random.default_rng(arguments.count("seed", seed))
+    number, rng = arguments.count("draws", draws, minimum=1), np.random.default_rng(arguments.seed("seed", seed))
     w1, w2 = haar_orthogonal(width, rng, number), haar_orthogonal(width, rng, number)
     a, beta = rng.standard_normal((2, number, width, 1)) / np.sqrt(width)
     out = []
@@ -229,7 +229,7 @@ def saddle_losses(h: int, lr: float, steps: int, *, precision: str, seed: int) -
         raise arguments.refuse("h", h, "even, so that determinant -1 has the eigenvalue -1")
     rate = one_number("lr", arguments.positive("lr", lr))
     kind: Any = np.float32 if arguments.choice("precision", precision, ("single", "double")) == "single" else np.float64
-    rng = np.random.default_rng(arguments.count("seed", seed))
+    rng = np.random.default_rng(arguments.seed("seed", seed))
     w1, w2, q = (haar_orthogonal(width, rng) for _ in range(3))
     if np.linalg.slogdet(w1.T @ q @ w2.T)[0] > 0:
         q[:, 0] *= -1

@@ -103,7 +103,7 @@ def nonlinear_limit(
     rate = arguments.one("lr", arguments.finite("lr", lr, minimum=0.0))
     problem = check_problem(rate, gamma0, depth, steps, target, gram, branch, activation, True)
     width = arguments.one("neurons", arguments.integer("neurons", neurons, infinite=activation == "linear"))
-    seed = arguments.count("seed", seed)
+    seed = arguments.seed("seed", seed)
     endless = math.isinf(width)
     count = 1 if endless else arguments.count("draws", draws, minimum=2)
     runs = [descend(_revealed(problem, width, stream(seed, draw)), problem) for draw in range(count)]

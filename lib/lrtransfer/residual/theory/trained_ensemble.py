@@ -137,7 +137,7 @@ def train_ensemble(
     """
     problem = check_problem(lr, gamma0, depth, steps, target, gram, branch, activation, centred)
     n, count = arguments.count("width", width, minimum=1), arguments.count("draws", draws, minimum=1)
-    seed = arguments.count("seed", seed)
+    seed = arguments.seed("seed", seed)
     fine = problem.depth if finest is None else arguments.count("finest", finest, minimum=1)
     if fine % problem.depth:
         raise arguments.refuse("finest", finest, f"a multiple of the depth, {problem.depth}")
@@ -205,7 +205,7 @@ def empirical_ntk(
     # Every input beside the first: x' = cos x + sin x_perp, so that all cosines share one network.
     root = np.column_stack([np.append(1.0, flat), np.append(0.0, np.sqrt((1 - flat) * (1 + flat)))])
     out = np.empty((count, flat.size))
-    seed = arguments.count("seed", seed)
+    seed = arguments.seed("seed", seed)
     for draw in range(count):
         weights = Dense([stream(seed, draw)], n, q.depth)
         h0 = root @ weights.read_in(np.eye(2))[0, 0]  # (1 + angles, N)

@@ -231,7 +231,7 @@ def train_all_layers(
     if conditions.ndim != 1 or conditions.size == 0:
         raise arguments.refuse("kappas", kappas, "a sequence of numbers, at least 1 each")
     names = tuple(arguments.choice("inits", name, INITS) for name in inits)
-    starts = tuple(arguments.count("seeds", seed) for seed in seeds)
+    starts = tuple(arguments.seed("seeds", seed) for seed in seeds)
     if not names or not starts:
         raise ValueError("inits and seeds must not be empty.")
     rule = arguments.choice("rate", rate, RATES)

@@ -94,7 +94,7 @@ def perturbed_nesterov(
     if not callable(perturb):
         arguments.choice("perturb", perturb, PERTURBATIONS)
     shape = (*arguments.broadcast(start=first[..., 0], alpha=size), h.size)
-    generator = np.random.default_rng(arguments.count("seed", seed))
+    generator = np.random.default_rng(arguments.seed("seed", seed))
     c = constants(top / mu)
     y, x, z, deltas = np.zeros((4, steps + 1, *shape))
     y[0] = x[0] = z[0] = first

@@ -69,7 +69,7 @@ def potential_growth(
     sizes = np.atleast_1d(arguments.finite("alpha", alpha, minimum=0.0))
     starts, n = arguments.count("runs", runs, minimum=1), arguments.count("modes", modes, minimum=2)
     length = arguments.count("steps", steps, minimum=1)
-    generator = np.random.default_rng(arguments.count("seed", seed))
+    generator = np.random.default_rng(arguments.seed("seed", seed))
     h = np.geomspace(1, arguments.one("kappa", arguments.finite("kappa", kappa, minimum=1.0)), n)
     first = generator.standard_normal((starts, 1, n)) * h ** -generator.uniform(0, 0.5, (starts, 1, 1))
     run = perturbed_nesterov(h, first, length, perturb=perturb, alpha=sizes, seed=seed)

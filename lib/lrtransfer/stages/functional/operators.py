@@ -137,7 +137,7 @@ def train(
     draw = linear_draw(0.1, first.shape[1]) if draw is None else draw
     arguments.function("extend", extend, "a function of points and values that returns a function of points")
     arguments.function("draw", draw, "a function of a generator and points")
-    generator = np.random.default_rng(arguments.count("seed", seed))
+    generator = np.random.default_rng(arguments.seed("seed", seed))
     reached, starts, drift = [first], [], []
     before = first
     for _ in range(stages):
@@ -199,7 +199,7 @@ def bent_problem(sigma: float, *, m: int = 60, convexity: float = 0.01, seed: in
     """
     far = arguments.one("sigma", arguments.finite("sigma", sigma, minimum=0.0))
     small = arguments.one("convexity", arguments.positive("convexity", convexity))
-    generator = np.random.default_rng(arguments.count("seed", seed))
+    generator = np.random.default_rng(arguments.seed("seed", seed))
     points = generator.uniform(-1, 1, (arguments.count("m", m, minimum=1), 2))
     bend = np.stack([np.sin(2 * points[:, 1]), np.cos(2 * points[:, 0]) * points[:, 1]], axis=1)
     return squared_loss(points + far * bend, metric=np.diag([1.0, small])), points

@@ -87,7 +87,7 @@ def noise_courses(
     -------
     NoiseCourses
     """
-    sizes, rng = arguments.positive("steps", steps), np.random.default_rng(arguments.count("seed", seed))
+    sizes, rng = arguments.positive("steps", steps), np.random.default_rng(arguments.seed("seed", seed))
     excess = [
         [
             random_run(

@@ -108,7 +108,7 @@ def random_run(
     """
     s, size = _setting(teacher, covariance, stages, scale, composition, start)
     draws, length = arguments.count("draws", draws, minimum=2), arguments.one("step", arguments.positive("step", step))
-    generator = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(arguments.count("seed", seed))
+    generator = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(arguments.seed("seed", seed))
     d = s.shape[-1]
     shrink = np.eye(d) - length * s.covariance / s.top
     error = np.broadcast_to(s.start - s.teacher, (draws, d, d))

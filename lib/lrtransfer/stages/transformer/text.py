@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from lrtransfer.numerics.arguments import count, finite, one, positive, refuse
+from lrtransfer.numerics.arguments import MOST_SEED, count, finite, one, positive, refuse
 
 HELD_OUT = 0.1
 MASK = 0.15  # the share of positions to predict, BERT's
@@ -126,7 +126,7 @@ def masked_batches(
     """
     steps = count("steps", steps)
     batch, length = count("batch", batch, minimum=1), count("length", length, minimum=1)
-    seed, part = count("seed", seed), count("part", part)
+    seed, part = count("seed", seed, maximum=MOST_SEED), count("part", part)
     share = one("mask", finite("mask", mask, minimum=0.0))
     if not 0 < share <= 1:
         raise refuse("mask", mask, "a share above 0 and at most 1")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lrtransfer.numerics.arguments import choice, count, one, positive, refuse
+from lrtransfer.numerics.arguments import MOST_SEED, choice, count, one, positive, refuse
 from lrtransfer.numerics.arrays import Array
 from lrtransfer.stages.transformer.settings import COMPARED, METHODS, Growth, StagedTransformer, evaluated_at
 from lrtransfer.stages.transformer.text import (
@@ -88,7 +88,7 @@ def train_runs(
     Other arguments and errors as in ``train_stages``. Small networks gain by it: ``task.StagedTask.groups``.
     """
     growths = list(checked_methods({str(place): growth for place, (_, _, growth) in enumerate(runs)}).values())
-    pairs = [(one("lr", positive("lr", lr)), count("seed", seed)) for lr, seed, _ in runs]
+    pairs = [(one("lr", positive("lr", lr)), count("seed", seed, maximum=MOST_SEED)) for lr, seed, _ in runs]
     where = resolve_device(device)  # says what to do where torch is missing
     from lrtransfer.stages.transformer.network import Stack
 
