@@ -64,7 +64,7 @@ class _Thing:
 
 def _junk(value: Any, optional: bool) -> Iterator[Break]:
     yield Break("object", _Thing(), True)
-    if not callable(value):
+    if not callable(value):  # a class is a callable, and its own trouble
         yield Break("class", _Thing, True)
     yield Break("complex", 1 + 1j, True)
     yield Break("nested lists of unequal lengths", [[1.0, 2.0], [3.0]], True)
@@ -80,7 +80,7 @@ def _junk(value: Any, optional: bool) -> Iterator[Break]:
         yield Break("empty text", "", True)
         yield Break("bytes", b"7", True)
         yield Break("list of words", ["one", "two"], not _words(value))
-    if not callable(value):
+    if not callable(value):  # a class is a callable, and its own trouble
         yield Break("function", lambda *args: args, True)
 
 

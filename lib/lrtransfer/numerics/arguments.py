@@ -124,6 +124,32 @@ def flag(name: str, value: object) -> bool:
     return bool(value)
 
 
+def kind(name: str, value: object, kinds: type | tuple[type, ...], allowed: str) -> None:
+    """An object of one of these classes."""
+    if not isinstance(value, kinds):
+        raise refuse(name, value, allowed)
+
+
+def entries(name: str, value: object, allowed: str) -> list[object]:
+    """The entries of a list, tuple, range or array with one axis, one at least; no text and no mapping."""
+    listed = isinstance(value, list | tuple | range) or (isinstance(value, np.ndarray) and value.ndim == 1)
+    if not listed or np.ma.is_masked(value) or len(value) == 0:  # type: ignore[arg-type]
+        raise refuse(name, value, allowed)
+    return list(value)  # type: ignore[call-overload]
+
+
+def seeds(name: str, value: object) -> list[int]:
+    """A list of seeds, one at least."""
+    return [seed(name, entry) for entry in entries(name, value, "a list of whole numbers, at least 0, one or more")]
+
+
+def within(name: str, array: Array, most: float) -> Array:
+    """Numbers that have passed a check and whose size is at most ``most``: beyond it their powers are infinite."""
+    if array.size and np.abs(array).max() > most:
+        raise refuse(name, float(np.abs(array).max()), f"at most {most:g} in size")
+    return array
+
+
 def function(name: str, value: object, allowed: str) -> None:
     """Something that can be called; ``allowed`` says what it must do."""
     if not callable(value):

@@ -67,7 +67,7 @@ class Euclidean:
 
     def __init__(self, dim: int, unit: float = 1.0) -> None:
         self.size = arguments.count("dim", dim, minimum=1)
-        self.unit = unit
+        self.unit = arguments.one("unit", arguments.finite("unit", unit, minimum=0.0))
 
     def fresh(self, rng: np.random.Generator, count: int) -> Array:
         """New Gaussian vectors as rows.
@@ -102,7 +102,7 @@ class Rotated:
     """
 
     def __init__(self, width: float) -> None:
-        self.width = width
+        self.width = arguments.one("width", arguments.integer("width", width, infinite=True))
         self.size = 0
 
     def fresh(self, rng: np.random.Generator, count: int) -> Array:
@@ -170,6 +170,13 @@ class _Rows:
         self._store = store
 
 
+def _space(name: str, value: int | Space) -> Space:
+    """The space of one side of a matrix: its own, or R^n for a number n."""
+    if isinstance(value, type) or not all(hasattr(value, part) for part in ("size", "fresh")) or hasattr(value, "ndim"):
+        return Euclidean(arguments.count(name, value, minimum=1))
+    return value  # type: ignore[return-value]
+
+
 class LazyGaussian:
     """A matrix with iid Gaussian entries, revealed one product at a time.
 
@@ -205,10 +212,11 @@ class LazyGaussian:
         scale: float = 1.0,
         seed: int | np.random.SeedSequence | np.random.Generator,
     ) -> None:
-        self.rows: Space = Euclidean(rows) if isinstance(rows, int) else rows
-        self.cols: Space = Euclidean(cols) if isinstance(cols, int) else cols
-        self.scale = float(arguments.positive("scale", scale))
-        self._rng = np.random.default_rng(seed)
+        self.rows: Space = _space("rows", rows)
+        self.cols: Space = _space("cols", cols)
+        self.scale = arguments.one("scale", arguments.positive("scale", scale))
+        known = isinstance(seed, np.random.SeedSequence | np.random.Generator)
+        self._rng = np.random.default_rng(seed if known else arguments.seed("seed", seed))
         self._right = _Rows(), _Rows()  # orthonormal queries of matvec, and their answers
         self._left = _Rows(), _Rows()  # the same for rmatvec
 

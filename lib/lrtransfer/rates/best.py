@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lrtransfer.numerics.arguments import positive, refuse
+from lrtransfer.numerics.arguments import finite, number, positive, refuse
 from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.jackknife import half_error, halves_of
 
@@ -87,7 +87,24 @@ def curve_minimum(x: Array, y: Array) -> tuple[float, bool]:
         in the unit of x
     on_edge : bool
         whether the place is only that of a point at the end of the grid or at the border of divergence.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
     """
+    places, values = finite("x", x), number("y", y)
+    if places.ndim != 1 or places.size < 3 or not (np.diff(places) > 0).all():
+        raise refuse("x", x, "a list of at least three increasing numbers")
+    if values.shape != places.shape or not np.isfinite(values.min()):
+        raise refuse("y", y, f"a number for each of the {places.size} points of x, finite somewhere and never -inf")
+    if not (np.diff(places) >= 1e-100 * np.abs(values[np.isfinite(values)]).max(initial=1.0)).all():
+        raise refuse("x", x, "points further apart, beside the values of y")
+    return _minimum(places, values)
+
+
+def _minimum(x: Array, y: Array) -> tuple[float, bool]:
+    """``curve_minimum`` of arguments that have passed their checks."""
     lowest = y.min()
     first = int(np.argmin(y))
     last = first  # the last of the tied points that follow the first without a gap
@@ -183,10 +200,8 @@ def best_lr(lrs: ArrayLike, losses: ArrayLike) -> BestLR:
             "losses must stay finite for all seeds at one rate or more, so search lower rates."
         )
     x = np.log2(rates)
-    centre, on_edge = curve_minimum(x, mean)
-    parts = [
-        curve_minimum(x, np.sort(curves[:, list(half)], axis=1).mean(axis=1))[0] for half in halves_of(table.shape[1])
-    ]
+    centre, on_edge = _minimum(x, mean)
+    parts = [_minimum(x, np.sort(curves[:, list(half)], axis=1).mean(axis=1))[0] for half in halves_of(table.shape[1])]
     spread = half_error(parts, table.shape[1]) if table.shape[1] > 1 else 0.0
     if on_edge:
         warnings.warn(

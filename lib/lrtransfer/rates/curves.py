@@ -58,8 +58,10 @@ def mean_curve(lrs: ArrayLike, losses: ArrayLike) -> MeanCurve:
         for other values or shapes.
     """
     rates, table = positive("lrs", lrs), positive("losses", losses, infinite=True)
+    if rates.ndim != 1 or not rates.size:
+        raise refuse("lrs", lrs, "a list of rates")
     if rates.ndim != 1 or table.ndim not in (1, 2) or table.shape[0] != rates.size or not table.size:
-        raise refuse("losses", losses, f"of shape ({rates.size}, seeds), a row for every rate")
+        raise refuse("losses", losses, f"of shape (lrs, seeds) = ({rates.size}, seeds), a row for every rate")
     logs = np.log(table.reshape(rates.size, -1))
     keep = np.isfinite(logs).all(axis=1)
     middle, error = mean_and_error(logs[keep])

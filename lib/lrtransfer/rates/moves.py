@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lrtransfer.numerics.arguments import positive, refuse
+from lrtransfer.numerics.arguments import count, entries, flag, kind, number, one, positive, refuse
 from lrtransfer.numerics.estimates import Estimate, size_range
 from lrtransfer.numerics.fits import power_law
 from lrtransfer.numerics.jackknife import half_error
@@ -59,6 +59,8 @@ def shift(first: BestLR, last: BestLR) -> tuple[float, float]:
     value, error : float
         in octaves; the error of one seed is inf: it is not known.
     """
+    for name, best in (("first", first), ("last", last)):
+        kind(name, best, BestLR, "a result of best_lr")
     value = float(np.log2(last.lr) - np.log2(first.lr))
     if first.seeds == last.seeds > 0:
         return value, half_error(np.log2(last.halves) - np.log2(first.halves), last.seeds)
@@ -103,6 +105,8 @@ def trend(best_lrs: Sequence[BestLR], sizes: ArrayLike) -> Estimate:
     ValueError
         as ``drift`` does.
     """
+    for best in entries("best_lrs", best_lrs, "a list of results of best_lr"):
+        kind("best_lrs", best, BestLR, "a list of results of best_lr")
     found = drift(list(best_lrs), sizes)
     seeds = max(1, min(best.seeds for best in best_lrs))
     return bounded(found.slope, found.slope_error, seeds, found.between, found.on_edge)
@@ -121,6 +125,8 @@ def size_beyond(one: Estimate, other: Estimate) -> tuple[float, float]:
     tuple of float
         equal where both were measured; for ``bounded``.
     """
+    for name, estimate in (("one", one), ("other", other)):
+        kind(name, estimate, Estimate, "an Estimate")
     a, b = (size_range(*(e.between or (e.value, e.value))) for e in (one, other))
     return a[0] - b[1], a[1] - b[0]
 
@@ -142,7 +148,11 @@ def bounded(value: float, error: float, seeds: int, between: tuple[float, float]
     Estimate
         without ``between`` where it was measured; with the error inf where nothing bounds it.
     """
-    if not is_bound:
+    value, error = one("value", number("value", value)), one("error", number("error", error))
+    seeds, ends = count("seeds", seeds), number("between", between)
+    if ends.shape != (2,) or ends[0] > ends[1]:
+        raise refuse("between", between, "a pair (least, largest)")
+    if not flag("is_bound", is_bound):
         return Estimate(value, error, seeds)
     return Estimate(value, math.inf if np.isinf(between).all() else error, seeds, between)
 

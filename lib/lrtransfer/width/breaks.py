@@ -44,12 +44,17 @@ def break_slopes(widths: ArrayLike, errors: ArrayLike, at: float = 1024) -> tupl
     The break at n = 1024 that Hayou (2025) reports in Fig. 2.
     """
     sizes, values = arguments.positive("widths", widths), arguments.finite("errors", errors, minimum=0.0)
-    if sizes.ndim != 1 or values.shape[:1] != sizes.shape:
-        raise arguments.refuse("errors", values.shape, f"of shape ({sizes.size}, ...) (the value is its shape)")
-    if min(np.unique(sizes[sizes <= at]).size, np.unique(sizes[sizes >= at]).size) < 2:
+    if sizes.ndim != 1 or not sizes.size:
+        raise arguments.refuse("widths", sizes.shape, "of shape (widths,) (the value is its shape)")
+    middle = arguments.one("at", arguments.positive("at", at))
+    if values.shape[:1] != sizes.shape:
+        raise arguments.refuse(
+            "errors", values.shape, f"of shape (widths, ...) = ({sizes.size}, ...) (the value is its shape)"
+        )
+    if min(np.unique(sizes[sizes <= middle]).size, np.unique(sizes[sizes >= middle]).size) < 2:
         raise arguments.refuse("at", at, "a width with two or more widths on either side, itself included")
     slopes = []
-    for part in (sizes <= at, sizes >= at):
+    for part in (sizes <= middle, sizes >= middle):
         e = values[part]
         slope, _, _ = line(np.log(sizes[part]), np.log(np.where(e > 0, e, 1.0)))
         slopes.append(np.where((e > 0).all(axis=0), slope, -math.inf))
@@ -80,7 +85,9 @@ def shows_break(early: ArrayLike, late: ArrayLike) -> NDArray[np.bool_]:
     ----------
     The break at n = 1024 that Hayou (2025) reports in Fig. 2; the bounds are this book's.
     """
-    return (np.abs(arguments.number("early", early) + 0.5) < 0.2) & (arguments.number("late", late) < -0.8)
+    before, after = arguments.number("early", early), arguments.number("late", late)
+    arguments.broadcast(early=before, late=after)
+    return (np.abs(before + 0.5) < 0.2) & (after < -0.8)
 
 
 def break_probability(
@@ -127,8 +134,10 @@ def break_probability(
     """
     pool = arguments.finite("optima", optima)
     few, many = arguments.count("seeds", seeds, minimum=1), arguments.count("replicas", replicas, minimum=1)
-    if pool.ndim != 2 or pool.shape[1] == 0:
-        raise arguments.refuse("optima", pool.shape, "of shape (widths, draws) (the value is its shape)")
+    sizes = arguments.positive("widths", widths)
+    if pool.ndim != 2 or pool.shape[1] == 0 or pool.shape[:1] != sizes.shape:
+        allowed = f"of shape (widths, draws), for widths of shape {sizes.shape} (the value is its shape)"
+        raise arguments.refuse("optima", pool.shape, allowed)
     picks = np.random.default_rng(arguments.seed("seed", seed)).integers(0, pool.shape[1], size=(len(pool), many, few))
     errors = sweep_error(np.take_along_axis(pool[:, None, :], picks, axis=2), target, statistic)
     early, late = break_slopes(widths, errors, at)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.arrays import Array
-from lrtransfer.width.data import limit_lr_of, regression
+from lrtransfer.width.data import limit_lr_of, regression, widths_of
 from lrtransfer.width.network import draw, explore
 from lrtransfer.width.optimum import excess
 from lrtransfer.width.single_draw import best_rate, excess_curve
@@ -122,10 +122,11 @@ def transfer_cost(
         best = best_rate(network, data, count, 0.0, high)
         return np.append(best, excess_curve(network, data, count)(np.append(best, rates)))
 
+    sizes, numbers = widths_of(widths), arguments.seeds("seeds", seeds)
     limit, floor = one(math.inf, 0, np.array([]))
     moved = np.asarray(limit if lr is None else arguments.positive("lr", lr))
     found = np.array(
-        [[one(width, seed, moved.ravel()) for seed in seeds] for width in widths]
+        [[one(width, seed, moved.ravel()) for seed in numbers] for width in sizes]
     )  # (widths, seeds, 2 + R)
     lost = np.maximum(found[..., 2:] - found[..., 1:2], 0.0) / (float(data.z @ data.z) - floor)
     return TransferCost(moved, found[..., 0], np.moveaxis(lost, -1, 0).reshape(*moved.shape, *found.shape[:2]))

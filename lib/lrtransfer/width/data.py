@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,9 @@ from lrtransfer.numerics import arguments
 from lrtransfer.numerics.arrays import Array
 
 PARAMETRISATIONS = ("mup", "sp", "ntp")
+
+
+LARGEST = 1e40  # of the data: the loss and the best rate hold fourth powers, which must stay finite
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,8 @@ def regression(X: ArrayLike, y: ArrayLike) -> Regression:
     ``X`` inputs (m, d), ``y`` targets (m,), in any unit. Returns a ``Regression``. Raises ValueError naming the
     argument if they are not finite arrays of these shapes.
     """
-    inputs, targets = arguments.finite("X", X), arguments.finite("y", y)
+    inputs = arguments.within("X", arguments.finite("X", X), LARGEST)
+    targets = arguments.within("y", arguments.finite("y", y), LARGEST)
     if inputs.ndim != 2 or inputs.size == 0:
         raise arguments.refuse("X", inputs.shape, "an array of shape (m, d) with m, d >= 1 (the value is its shape)")
     if targets.shape != inputs.shape[:1]:
@@ -78,6 +83,13 @@ def regression(X: ArrayLike, y: ArrayLike) -> Regression:
     q, r = np.linalg.qr(inputs)
     z = q.T @ targets
     return Regression(inputs, targets, r, z, float(np.sum((targets - q @ z) ** 2)))
+
+
+def widths_of(widths: Sequence[float]) -> list[float]:
+    """The widths of a list, one at least. Raises ValueError naming ``widths``."""
+    allowed = "a list of whole numbers, at least 1"
+    listed = arguments.entries("widths", widths, allowed)
+    return [arguments.one("widths", arguments.integer("widths", n, infinite=True)) for n in listed]  # type: ignore[arg-type]
 
 
 def width_of(width: float, *, infinite: bool) -> float:
@@ -159,7 +171,7 @@ def sp_limit_lr(X: ArrayLike, y: ArrayLike, hidden_layers: int, theta0: ArrayLik
     """
     data = regression(X, y)
     layers = arguments.count("hidden_layers", hidden_layers, minimum=1)
-    forms = arguments.finite("theta0", theta0)
+    forms = arguments.within("theta0", arguments.finite("theta0", theta0), LARGEST)
     if forms.ndim == 0 or forms.shape[-1] != data.d:
         raise arguments.refuse("theta0", forms.shape, f"of shape (..., {data.d}) (the value is its shape)")
     slope = data.gradient(np.moveaxis(forms, -1, 0))  # X'chi / m
@@ -196,7 +208,7 @@ def synthetic_data(m: int = 1000, d: int = 1, noise_variance: float = 0.01, *, s
     Hayou, 'A Proof of Learning Rate Transfer under muP' (2025), setup of Fig. 2.
     """
     samples, dim = arguments.count("m", m, minimum=1), arguments.count("d", d, minimum=1)
-    variance = float(arguments.finite("noise_variance", noise_variance, minimum=0.0))
+    variance = arguments.one("noise_variance", arguments.finite("noise_variance", noise_variance, minimum=0.0))
     rng = np.random.default_rng(arguments.seed("seed", seed))
     X = rng.standard_normal((samples, dim))
     teacher = rng.standard_normal(dim) / math.sqrt(dim)

@@ -60,15 +60,14 @@ def feature_updates(
     """
     data = regression(X, y)
     count = arguments.count("steps", steps, minimum=1)
-    if len(seeds) == 0:
-        raise arguments.refuse("seeds", seeds, "a list of one seed or more")
+    numbers = arguments.seeds("seeds", seeds)
     layers = draw(width, data.d, hidden_layers, parametrisation=parametrisation, seed=0).layers  # checks the arguments
     unit = rate_unit(width, parametrisation)
-    rate = None if lr is None else float(arguments.positive("lr", lr)) / unit
+    rate = None if lr is None else arguments.one("lr", arguments.positive("lr", lr)) / unit
     inputs = data.R.T / math.sqrt(data.m)  # its outer product is X'X / m: d columns stand for the m samples
     updates, found = [], []
     high = 4 * limit_lr_of(data, layers) if rate is None else math.inf
-    for seed in seeds:
+    for seed in numbers:
         network = draw(width, data.d, layers, parametrisation=parametrisation, seed=seed)
         explore(network, data, count)
         eta = rate
@@ -121,7 +120,7 @@ def scaling_exponent(sizes: ArrayLike, samples: ArrayLike) -> PowerLaw:
     if x.ndim != 1 or np.unique(x).size < 2:
         raise arguments.refuse("sizes", sizes, "a list of at least two different sizes")
     if values.ndim != 2 or values.shape[0] != x.size or values.shape[1] < 2:
-        allowed = f"of shape ({x.size}, seeds) with two or more seeds (the value is its shape)"
+        allowed = f"of shape (sizes, seeds) = ({x.size}, seeds) with two or more seeds (the value is its shape)"
         raise arguments.refuse("samples", values.shape, allowed)
     largest = np.abs(values).max(axis=1, keepdims=True)
     if not (largest > 0).all():

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.arrays import Array
 from lrtransfer.rates import OnEdgeWarning
-from lrtransfer.width.data import Regression, regression
+from lrtransfer.width.data import LARGEST, Regression, regression
 
 # Losses this close (relative to the loss that can be gained at all) are a tie, and the smallest rate wins it.
 # With d = 1 every root of theta(eta) = slope has the same loss, zero, and only rounding tells them apart.
@@ -116,7 +116,7 @@ def scan_minima(loss: Callable[[Array], Array], low: float, high: float, *, poin
 def coefficient_table(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike) -> tuple[Array, Regression]:
     """Coefficients (..., L + 1, d) of draws and the data X, y they were drawn for, checked: ``ValueError``."""
     data = regression(X, y)
-    table = arguments.finite("coefficients", coefficients)
+    table = arguments.within("coefficients", arguments.finite("coefficients", coefficients), LARGEST)
     if table.ndim < 2 or table.shape[-1] != data.d or table.shape[-2] < 2:
         raise arguments.refuse("coefficients", table.shape, f"of shape (..., L + 1, {data.d}) (the value is its shape)")
     return table, data
@@ -156,6 +156,8 @@ def tied_lrs(coefficients: ArrayLike, X: ArrayLike, y: ArrayLike, high: float = 
     if data.d != 1 or table.ndim != 2:
         raise arguments.refuse("coefficients", table.shape, "of shape (L + 1, 1) (the value is its shape)")
     top = arguments.one("high", arguments.positive("high", high, infinite=True))
+    if not data.R[0, 0]:
+        raise arguments.refuse("X", 0.0, "inputs that are not all zero")
     shifted = table[:, 0].copy()
     shifted[0] -= float(data.z[0] / data.R[0, 0])  # beta
     roots = np.roots(shifted[::-1])
@@ -167,7 +169,7 @@ def interval_argument(interval: tuple[float, float] | None, default: float) -> t
     """An interval (low, high) of rates with 0 <= low < high; (0, default) where None is given."""
     if interval is None:
         return 0.0, default
-    ends = arguments.finite("interval", interval, minimum=0.0)
+    ends = arguments.within("interval", arguments.finite("interval", interval, minimum=0.0), LARGEST)
     if ends.shape != (2,) or not ends[0] < ends[1]:
         raise arguments.refuse("interval", interval, "a pair (low, high) with 0 <= low < high")
     return float(ends[0]), float(ends[1])

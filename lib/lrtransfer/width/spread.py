@@ -19,7 +19,7 @@ from scipy.special import ndtr
 from lrtransfer.numerics import arguments
 from lrtransfer.numerics.arrays import Array
 from lrtransfer.numerics.overflow import or_inf
-from lrtransfer.width.data import limit_lr_of, regression
+from lrtransfer.width.data import LARGEST, limit_lr_of, regression, widths_of
 from lrtransfer.width.network import draw, one_step
 from lrtransfer.width.optimum import coefficient_table, excess, interval_argument, minimise_polynomial, report_edges
 
@@ -67,7 +67,8 @@ def coefficient_draws(
     def one(width: float, seed: int) -> Array:
         return one_step(draw(width, data.d, hidden_layers, parametrisation=parametrisation, seed=seed), data)
 
-    return np.array([[one(width, seed) for seed in seeds] for width in widths])
+    numbers = arguments.seeds("seeds", seeds)
+    return np.array([[one(width, seed) for seed in numbers] for width in widths_of(widths)])
 
 
 def exact_argmin(
@@ -294,7 +295,10 @@ def sweep_error(optima: ArrayLike, target: float, statistic: str = "rms") -> Arr
     The statistics that Fig. 2 of Hayou (2025) may show; it does not say which.
     """
     arguments.choice("statistic", statistic, STATISTICS)
-    off = arguments.finite("optima", optima) - float(arguments.finite("target", target))
+    pool = arguments.within("optima", arguments.finite("optima", optima), LARGEST)
+    if not pool.ndim or not pool.shape[-1]:
+        raise arguments.refuse("optima", pool.shape, "of shape (..., seeds) (the value is its shape)")
+    off = pool - arguments.one("target", arguments.within("target", arguments.finite("target", target), LARGEST))
     if statistic == "abs_mean":
         return np.abs(off.mean(axis=-1))
     return np.abs(off).mean(axis=-1) if statistic == "mean_abs" else np.sqrt((off**2).mean(axis=-1))
