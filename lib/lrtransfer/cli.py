@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
 
 from lrtransfer import depth
@@ -100,8 +102,23 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _extra(error: ImportError) -> str:
+    """Which extra of the package brings what an import lacks, as the end of a sentence; "" where none does."""
+    cause = error.__cause__ if isinstance(error.__cause__, ImportError) else error
+    name = {"sklearn": "scikit-learn", "flint": "python-flint"}.get(str(cause.name).split(".")[0], str(cause.name))
+    try:
+        asked = [line for line in metadata.requires("lrtransfer") or [] if re.match(rf"{name}\b", line)]
+    except metadata.PackageNotFoundError:
+        return ""
+    extras = sorted({each for line in asked for each in re.findall(r"extra == [\"'](\w+)", line)})
+    wanted = "sweeps" if "sweeps" in extras else next(iter(extras), "")
+    return f" (the extra that brings it: lrtransfer[{wanted}])" if wanted else ""
+
+
 def _sentence(error: Exception) -> str:
-    """What an error says; the system's own errors with their file first."""
+    """What an error says; the system's own with their file first, a missing package with the extra that has it."""
+    if isinstance(error, ImportError):
+        return f"{error}{_extra(error)}"
     if isinstance(error, OSError) and error.filename is not None:
         return f"'{os.fsdecode(error.filename)}' cannot be used: {error.strerror}"
     return str(error.strerror or error) if isinstance(error, OSError) else str(error)

@@ -83,6 +83,26 @@ def test_install_cell_without_an_address_says_how_to_install(missing, no_process
         run_cell("")
 
 
+@pytest.mark.parametrize(
+    ("address", "command"),
+    [
+        ("", 'in a copy of the book\'s repository run  pip install ".[chapters]"'),
+        ("https://x.org/a/b", '@ git+https://x.org/a/b"'),
+    ],
+)
+def test_install_cell_names_the_extra_that_is_missing(address, command, monkeypatch, no_process):
+    requires = [
+        "numpy>=1.26",
+        'torch>=2.2; extra == "chapters"',
+        "no-such-one>=1; extra == 'chapters'",
+        'no-other; extra == "data"',
+    ]
+    monkeypatch.setattr(importlib.metadata, "requires", lambda name: requires)
+    with pytest.raises(RuntimeError, match=r"extra for notebooks \(no-such-one missing\)") as refused:
+        run_cell(address)
+    assert command in str(refused.value)
+
+
 def test_install_cell_turns_on_colab_widgets(monkeypatch, capsys):
     called = []
     output = types.SimpleNamespace(enable_custom_widget_manager=lambda: called.append(True))

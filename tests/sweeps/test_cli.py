@@ -146,3 +146,16 @@ def test_exporting_into_a_folder_or_below_a_file_is_a_sentence(tmp_path, capsys)
     assert "folder.csv' is a folder" in capsys.readouterr().err
     assert cli.main(["export", str(store), str(store / "a.csv")]) == 2
     assert "a.sqlite' cannot be used" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("module", "extra"), [("torch", "sweeps"), ("sklearn.datasets", "sweeps"), ("flint", "exact")])
+def test_a_missing_package_is_told_with_the_extra_that_brings_it(module, extra, monkeypatch, capsys):
+    def lacks(arguments):
+        try:
+            raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+        except ModuleNotFoundError as error:
+            raise ImportError("this needs it") from error
+
+    monkeypatch.setattr(cli, "claims_text", lacks)
+    assert cli.main(["claims"]) == 2
+    assert capsys.readouterr().err == f"lrtransfer: this needs it (the extra that brings it: lrtransfer[{extra}])\n"

@@ -4,6 +4,7 @@
 import importlib.metadata
 import importlib.util
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -11,7 +12,25 @@ import tempfile
 REPOSITORY = ""  # where this notebook comes from, such as "https://github.com/OWNER/NAME"
 REVISION = ""  # a branch, tag or commit of it; empty: its main branch
 
+
+def lacking() -> list[str]:
+    """What the notebooks need and an install of the package without its extra did not bring."""
+    try:
+        asked = [line for line in importlib.metadata.requires("lrtransfer") or [] if re.search("extra.*chapters", line)]
+    except importlib.metadata.PackageNotFoundError:  # a folder on the path: it says nothing of extras
+        return []
+    here = {re.sub("[-_.]+", "-", one.metadata["Name"] or "").lower() for one in importlib.metadata.distributions()}
+    return [name for name in (re.split(r"[^\w.-]", line)[0] for line in asked) if name.lower() not in here]
+
+
 if importlib.util.find_spec("lrtransfer"):
+    if lacking():
+        source = f"lrtransfer[chapters] @ git+{REPOSITORY}" if REPOSITORY else ".[chapters]"
+        where = "" if REPOSITORY else "in a copy of the book's repository "
+        raise RuntimeError(
+            f"The package lrtransfer is here without its extra for notebooks ({', '.join(lacking())} missing): {where}"
+            f'run  pip install "{source}"  and restart the kernel.'
+        )
     done = "is here already; nothing was installed."
 elif not REPOSITORY:
     raise RuntimeError(
