@@ -159,8 +159,10 @@ class _Rows:
     def append(self, vectors: Array) -> None:
         count, size = vectors.shape
         rows, columns = self._store.shape
-        if self.count + count > rows or size > columns:
-            self._resize(max(self.count + count, 2, rows + rows // 2), max(size, columns))
+        if self.count + count > rows:  # longer vectors alone need no more rows: these would multiply from step to step
+            rows = max(self.count + count, 2, rows + rows // 2)
+        if (rows, max(size, columns)) != self._store.shape:
+            self._resize(rows, columns if size <= columns else size if columns == 0 else max(size, 2 * columns))
         self._store[self.count : self.count + count, :size] = vectors
         self.count += count
 
