@@ -126,7 +126,7 @@ def masked_batches(
     """
     steps = count("steps", steps)
     batch, length = count("batch", batch, minimum=1), count("length", length, minimum=1)
-    seed, part = count("seed", seed, maximum=MOST_SEED), count("part", part)
+    seed, part = count("seed", seed, maximum=MOST_SEED), count("part", part, maximum=2**32 - 1)
     share = one("mask", finite("mask", mask, minimum=0.0))
     if not 0 < share <= 1:
         raise refuse("mask", mask, "a share above 0 and at most 1")
