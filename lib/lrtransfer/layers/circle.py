@@ -72,7 +72,7 @@ class BalanceCourse:
 
 def width_argument(h: object) -> int:
     """The width h as an int, at least 2. ValueError naming ``h`` for anything else."""
-    return arguments.count("h", h, minimum=2)
+    return arguments.count("h", h, minimum=2, maximum=10**15)  # nothing is h numbers long: beyond, a double has no odd h
 
 
 def one_number(name: str, value: ArrayLike) -> float:
