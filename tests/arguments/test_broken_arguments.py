@@ -18,7 +18,7 @@ from broken_names import OWN, PUBLIC, ROOMS, table, valid
 FAILING = frozenset(
     line for line in (Path(__file__).parent / "failing.txt").read_text(encoding="utf-8").splitlines() if line
 )
-MOST = 246
+MOST = 247
 CALLED = sorted(name for name in PUBLIC if valid(name))
 
 

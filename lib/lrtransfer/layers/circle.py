@@ -70,9 +70,9 @@ class BalanceCourse:
     curvature_error: Array
 
 
-def width_argument(h: object) -> int:
-    """The width h as an int, at least 2. ValueError naming ``h`` for anything else."""
-    return arguments.count("h", h, minimum=2, maximum=10**15)  # nothing is h numbers long: beyond, a double has no odd h
+def width_argument(h: object, *, dense: bool = False) -> int:
+    """The width h as an int, at least 2; ``dense`` where matrices of h times h are made. ValueError naming ``h``."""
+    return arguments.count("h", h, minimum=2, maximum=10**5 if dense else 10**15)
 
 
 def one_number(name: str, value: ArrayLike) -> float:

@@ -119,7 +119,7 @@ def _setting(
 ) -> tuple[int, int, int, int, str, float]:
     variance = one_number("noise", arguments.finite("noise", noise, minimum=0.0))
     return (
-        width_argument(h),
+        width_argument(h, dense=True),
         arguments.count("steps", steps),
         arguments.count("draws", draws, minimum=1),
         arguments.seed("seed", seed),

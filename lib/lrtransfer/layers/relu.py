@@ -125,7 +125,7 @@ def train_three_layers(
 
     Source: arXiv 2606.00340, experiments with ReLU and with the layer-wise scheduler.
     """
-    width, number, start = width_argument(h), arguments.count("steps", steps), arguments.seed("seed", seed)
+    width, number, start = width_argument(h, dense=True), arguments.count("steps", steps), arguments.seed("seed", seed)
     rate = one_number("lr", arguments.positive("lr", lr))
     part = one_number("split", split)
     if abs(part) > 1:

@@ -158,7 +158,7 @@ def two_layer_schedule(
 
     Source: arXiv 2606.00340, experiments with the layer-wise scheduler.
     """
-    width, number, start = width_argument(h), arguments.count("steps", steps), arguments.seed("seed", seed)
+    width, number, start = width_argument(h, dense=True), arguments.count("steps", steps), arguments.seed("seed", seed)
     rate, larger = (one_number(name, arguments.positive(name, v)) for name, v in (("lr", lr), ("scale", scale)))
     arguments.choice("schedule", schedule, SCHEDULES)
     arguments.choice("initialisation", initialisation, INITIALISATIONS)

@@ -44,7 +44,7 @@ def haar_traces(h: int, powers: int, draws: int, rng: np.random.Generator) -> Es
 
     Source: Diaconis and Shahshahani (1994) up to power h; beyond it this book.
     """
-    size, number = width_argument(h), arguments.count("powers", powers, minimum=1)
+    size, number = width_argument(h, dense=True), arguments.count("powers", powers, minimum=1)
     q = haar_orthogonal(size, rng, arguments.count("draws", draws, minimum=1))
     power, traces = np.broadcast_to(np.eye(size), q.shape), []
     for _ in range(number):
@@ -78,7 +78,7 @@ def first_gradients(h: int, draws: int, rng: np.random.Generator) -> tuple[Array
 
     Source: arXiv 2606.00340, Proposition 5.1.
     """
-    width, number = width_argument(h), arguments.count("draws", draws, minimum=1)
+    width, number = width_argument(h, dense=True), arguments.count("draws", draws, minimum=1)
     w1, w2, q = (haar_orthogonal(width, rng, number) for _ in range(3))
     own, gradient = (g @ w2.transpose(0, 2, 1) / width for g in (w1 @ w2 / width, w1 @ w2 / width - q / np.sqrt(width)))
     stretch = np.linalg.norm(own @ np.linalg.inv(gradient), ord=2, axis=(1, 2))
@@ -121,7 +121,7 @@ def signal_only_losses(lr1: float, lr2: float, h: int, steps: int, *, draws: int
 
     Source: arXiv 2606.00340, two layers.
     """
-    width, (one, two) = width_argument(h), _rates(lr1, lr2)
+    width, (one, two) = width_argument(h, dense=True), _rates(lr1, lr2)
     number, rng = arguments.count("draws", draws, minimum=1), np.random.default_rng(arguments.seed("seed", seed))
     w1, w2, m = (haar_orthogonal(width, rng, number) for _ in range(3))
     m, out = m / np.sqrt(width), []
@@ -146,7 +146,7 @@ def signal_only_chain_losses(lr1: float, lr2: float, h: int, steps: int, *, draw
 
     Source: arXiv 2606.00340, three layers.
     """
-    width, (one, two) = width_argument(h), _rates(lr1, lr2)
+    width, (one, two) = width_argument(h, dense=True), _rates(lr1, lr2)
     number, rng = arguments.count("draws", draws, minimum=1), np.random.default_rng(arguments.seed("seed", seed))
     w1, w2 = haar_orthogonal(width, rng, number), haar_orthogonal(width, rng, number)
     a, beta = rng.standard_normal((2, number, width, 1)) / np.sqrt(width)
@@ -188,7 +188,7 @@ def haar_cosines(h: int, draws: int, rng: np.random.Generator) -> Array:
 
     Source: elementary.
     """
-    size, number = width_argument(h), arguments.count("draws", draws, minimum=1)
+    size, number = width_argument(h, dense=True), arguments.count("draws", draws, minimum=1)
     symmetric = (haar_orthogonal(size, rng) for _ in range(number))
     cosines = np.array([np.linalg.eigvalsh((q + q.T) / 2) for q in symmetric])
     return np.where(1 - np.abs(cosines) < 1e-12, np.sign(cosines), cosines)
@@ -224,7 +224,7 @@ def saddle_losses(h: int, lr: float, steps: int, *, precision: str, seed: int) -
 
     Source: this book.
     """
-    width, number = width_argument(h), arguments.count("steps", steps)
+    width, number = width_argument(h, dense=True), arguments.count("steps", steps)
     if width % 2:
         raise arguments.refuse("h", h, "even, so that determinant -1 has the eigenvalue -1")
     rate = one_number("lr", arguments.positive("lr", lr))
