@@ -29,6 +29,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("site") is not None)  # minutes after seconds
 
 
+@pytest.fixture(autouse=True)
+def in_no_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that draws a widget leaves the notebook's kernel behind, and bars would take the next test for a cell."""
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+
+
 @pytest.fixture(scope="session")
 def site() -> Path:
     """The folder of the built site, brought up to date first (FRESH=1 executes every chapter; BUILT=1: it is)."""
