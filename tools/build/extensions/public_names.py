@@ -13,7 +13,19 @@ from functools import cache
 from typing import Any
 
 PAPERS = ("depth", "width", "residual", "layers", "stages")
-ROOMS = (*PAPERS, "synthesis", "practice", "exercises", "rates", "sweeps", "images", "modules", "page", "numerics")
+ROOMS = (
+    *PAPERS,
+    "synthesis",
+    "practice",
+    "exercises",
+    "rates",
+    "sweeps",
+    "images",
+    "modules",
+    "page",
+    "numerics",
+    "performance",
+)
 
 
 @dataclass(frozen=True)
