@@ -91,7 +91,7 @@ def rendered(book, tmp_path, monkeypatch):
     pages = {"index.html": "old"}
 
     def render(aside):
-        html = aside / "_build" / "html"
+        html = aside / "html"
         html.mkdir(parents=True)
         for name, text in pages.items():
             if isinstance(text, BaseException):
@@ -114,7 +114,7 @@ def test_a_new_site_replaces_the_old_one_and_a_broken_one_does_not(rendered, tmp
     rendered["index.html"] = "new"
     site_build.build(Progress())
     assert index.read_text() == "new"
-    assert {path.name for path in (tmp_path / "_build").iterdir()} == {"html", ".executed"}
+    assert {path.name for path in (tmp_path / "_build").iterdir()} == {"html", ".executed", ".parsed"}
 
 
 def test_a_chapter_executed_while_rendering_is_refused(rendered, monkeypatch, tmp_path):

@@ -41,7 +41,7 @@ def _alone(progress: Progress) -> Iterator[None]:
 
 def render(aside: Path) -> Path:
     """Render the site below ``aside`` and return its folder."""
-    html = aside / "_build" / "html"
+    html = aside / "html"
     command = [sys.executable, str(Path(__file__).with_name("render.py")), str(html)]
     # The package that renders the ledger is the one that the chapters were executed with.
     paths = [str(execute.ROOT / "lib"), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -58,8 +58,9 @@ def build(progress: Progress, fresh: bool = False) -> None:
     kept = len(list(execute.cache_folder().glob("cache/executed/*")))
     rendering = time.perf_counter()
     progress.say("  rendering")
-    aside = execute.ROOT / "_build" / ".aside"
-    shutil.rmtree(aside, ignore_errors=True)  # what a broken build left
+    # Beside what Sphinx keeps of the pages: it looks there again for the pictures that it took from their cells.
+    aside = execute.ROOT / "_build" / ".parsed"
+    shutil.rmtree(aside / "html", ignore_errors=True)  # what a broken build left
     html = render(aside)
     if len(list(execute.cache_folder().glob("cache/executed/*"))) != kept:
         raise SystemExit(
@@ -67,7 +68,6 @@ def build(progress: Progress, fresh: bool = False) -> None:
             "or tools/build/execute.py reads it differently."
         )
     put_in_place(html, site_folder())
-    shutil.rmtree(aside)
     progress.say("\nPage          executed in   most memory")
     peaks = execute.peaks()
     for page, took in seconds.items():
